@@ -1,0 +1,46 @@
+# Every target bootstraps its own virtual environment; the second time it costs nothing.
+PYTHON ?= python3
+VENV   := .venv
+BIN    := $(VENV)/bin
+READY  := $(VENV)/.ready
+PEERS  := .venv-peers
+PEERS_READY := $(PEERS)/.ready
+# One BLAS thread: the matrices are small, and timings stay comparable.
+export OMP_NUM_THREADS := 1
+export OPENBLAS_NUM_THREADS := 1
+
+.PHONY: help demo test check format clean
+help:  ## list the targets
+	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | awk -F ':.*## ' '{printf "  make %-24s %s\n", $$1, $$2}'
+
+$(READY): pyproject.toml
+	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || \
+	  { echo "Fenceline needs Python 3.11 or newer; $(PYTHON) is $$($(PYTHON) --version). Try: make PYTHON=python3.12 $(MAKECMDGOALS)"; exit 1; }
+	@test -d $(VENV) || $(PYTHON) -m venv $(VENV)
+	@$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable ".[dev,bench]"
+	@touch $@
+
+$(PEERS_READY): benchmarks/requirements-peers.txt pyproject.toml
+	@test -d $(PEERS) || $(PYTHON) -m venv $(PEERS)
+	@$(PEERS)/bin/python -m pip install --quiet --disable-pip-version-check --editable ".[bench]" -r benchmarks/requirements-peers.txt
+	@touch $@
+
+demo: $(READY)  ## the main job on the bundled credit data, in about a minute
+	@$(BIN)/fenceline demo
+
+test: check  ## everything CI runs: checks, then tests
+	@$(BIN)/python -m pytest -n 2 --dist worksteal
+
+check: $(READY)  ## formatting, lint, types, import contracts
+	@$(BIN)/ruff format --check . && $(BIN)/ruff check .
+	@$(BIN)/mypy
+	@$(BIN)/lint-imports
+
+format: $(READY)  ## let ruff rewrite the tree
+	@$(BIN)/ruff check --fix . ; $(BIN)/ruff format .
+
+bench-surrogate: $(PEERS_READY)  ## our GP against scikit-learn's and scikit-optimize's
+	@$(PEERS)/bin/python -m benchmarks.surrogate
+
+clean:  ## remove environments and caches
+	rm -rf .venv .venv-peers .mypy_cache .ruff_cache .pytest_cache .hypothesis out dist build

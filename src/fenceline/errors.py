@@ -1,0 +1,60 @@
+"""The exceptions Fenceline raises; each message names the value, what was expected, and the remedy.
+
+::
+
+    FencelineError
+    ├── DefinitionError (ValueError)      a space, problem, constraint or setting that makes no sense
+    │   ├── SpaceError                    ... in the description of the search space
+    │   ├── ConfigurationError            ... in one configuration of a space
+    │   ├── ConstraintError               ... in a constraint or its text
+    │   └── BudgetError                   ... in the budget of a run
+    ├── MeasurementError (ValueError)     `measure` returned something that is not a measurement
+    └── MissingDependencyError (ImportError)  an optional extra is not installed
+
+A pipeline that fails while it is measured raises nothing here: it becomes an
+:class:`~fenceline.Evaluation` whose ``status`` says so.
+"""
+
+from collections.abc import Iterable
+from difflib import get_close_matches
+
+
+class FencelineError(Exception):
+    """Root of everything Fenceline raises on purpose."""
+
+
+class DefinitionError(FencelineError, ValueError):
+    """A definition or setting that makes no sense, refused before any time is spent."""
+
+
+class SpaceError(DefinitionError):
+    """A hyper-parameter, algorithm, module or space that cannot be searched."""
+
+
+class ConfigurationError(DefinitionError):
+    """A configuration that does not belong to its space."""
+
+
+class ConstraintError(DefinitionError):
+    """A constraint that cannot be stated, or a text that does not parse as one."""
+
+
+class BudgetError(DefinitionError):
+    """A run without an end, or one that ends before it starts."""
+
+
+class MeasurementError(FencelineError, ValueError):
+    """A measurement that breaks the contract: a missing metric, a NaN, an array, None."""
+
+
+class MissingDependencyError(FencelineError, ImportError):
+    """An optional dependency is needed and not installed."""
+
+
+def suggestion(name: object, known: Iterable[str]) -> str:
+    """Return " Did you mean 'x'?" or the list of known names, to end an error message with."""
+    names = list(known)
+    close = get_close_matches(str(name), names, n=1, cutoff=0.6)
+    if close:
+        return f" Did you mean {close[0]!r}?"
+    return f" Known: {', '.join(map(repr, names))}." if names else ""

@@ -1,0 +1,1 @@
+"""Where measurements run: in this process, in guarded children, on a cluster."""

@@ -1,0 +1,352 @@
+"""Hyper-parameters: what one may be set to, and its place in the unit interval."""
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import TypeAlias
+
+import numpy as np
+from numpy.typing import NDArray
+
+from fenceline.errors import ConfigurationError, SpaceError
+
+Value: TypeAlias = str | int | float | bool | None
+"""What a hyper-parameter can be set to: everything JSON can write."""
+
+Unit: TypeAlias = NDArray[np.float64]
+"""Coordinates in the unit interval, any shape."""
+
+_GRID_BITS = 40
+
+
+def _number(owner: str, field: str, value: object) -> float:
+    """Return ``value`` as a finite float or refuse it."""
+    if isinstance(value, bool | np.bool_) or not isinstance(value, int | float | np.number):
+        raise SpaceError(f"{owner}: {field} must be a number. Got {value!r} instead.")
+    if not math.isfinite(value):
+        raise SpaceError(f"{owner}: {field} must be finite. Got {value!r} instead.")
+    return float(value)
+
+
+def _check_range(owner: str, low: float, high: float, log: object) -> None:
+    if low > high:
+        raise SpaceError(
+            f"{owner}: low must not exceed high. Got low={low!r} and high={high!r}; swap them."
+        )
+    if not isinstance(log, bool):
+        raise SpaceError(f"{owner}: log must be True or False. Got {log!r} instead.")
+    if log and low <= 0:
+        raise SpaceError(
+            f"{owner}: a log scale needs low > 0. Got low={low!r}; raise low or drop log=True."
+        )
+
+
+def _stretch(u: Unit | np.float64, low: float, high: float, log: bool) -> Unit:
+    """Map the unit interval onto ``[low, high]``, exactly at the ends."""
+    u = np.asarray(u, dtype=np.float64)
+    raw = low * np.exp(u * math.log(high / low)) if log else low + u * (high - low)
+    return np.clip(np.where(u >= 1.0, high, raw), low, high)
+
+
+def _squeeze(raw: Unit | np.float64, low: float, high: float, log: bool) -> Unit:
+    """Map ``[low, high]`` onto the unit interval; the inverse of :func:`_stretch`."""
+    raw = np.asarray(raw, dtype=np.float64)
+    if low == high:
+        return np.zeros_like(raw)
+    return np.log(raw / low) / math.log(high / low) if log else (raw - low) / (high - low)
+
+
+@dataclass(frozen=True, slots=True)
+class Real:
+    """A real number in ``[low, high]``, searched on a linear or a logarithmic scale.
+
+    Values the search proposes lie on a grid of 2**40 steps (fewer where floats near the
+    bounds are coarser), far below any effect on a pipeline; it makes encoding and decoding
+    exact inverses, so a pipeline met twice is recognised.
+
+    Parameters
+    ----------
+    low, high : float
+        Bounds, both included.
+    log : bool
+        Search the logarithm; needs ``low > 0``.
+    """
+
+    low: float
+    high: float
+    log: bool = False
+
+    def __post_init__(self) -> None:
+        owner = f"Real(low={self.low!r}, high={self.high!r})"
+        object.__setattr__(self, "low", _number(owner, "low", self.low))
+        object.__setattr__(self, "high", _number(owner, "high", self.high))
+        _check_range(owner, self.low, self.high, self.log)
+        if not math.isfinite(self.high - self.low):
+            raise SpaceError(
+                f"{owner}: the range is wider than a float; use log=True or narrow it."
+            )
+
+    @property
+    def size(self) -> int | None:
+        """Number of distinct values; None stands for a continuum."""
+        return 1 if self.low == self.high else None
+
+    @property
+    def ordered(self) -> bool:
+        """Whether nearby coordinates mean similar values."""
+        return True
+
+    def to_unit(self, value: Value) -> float:
+        """Return the coordinate of a value."""
+        return float(self.raw_to_unit(np.float64(self.check(value))))
+
+    def from_unit(self, u: float) -> float:
+        """Return the value at a coordinate, which is projected first."""
+        return float(self.unit_to_raw(self.project(np.float64(u))))
+
+    def project(self, u: Unit | np.float64) -> Unit:
+        """Return the nearest admissible coordinates."""
+        steps = 2.0**self._bits
+        return np.asarray(np.rint(np.clip(u, 0.0, 1.0) * steps) / steps)
+
+    def unit_to_raw(self, u: Unit | np.float64) -> Unit:
+        """Map coordinates to the user's scale, without rounding."""
+        return _stretch(u, self.low, self.high, self.log)
+
+    def raw_to_unit(self, raw: Unit | np.float64) -> Unit:
+        """Map the user's scale to coordinates, without rounding."""
+        return _squeeze(raw, self.low, self.high, self.log)
+
+    def sample(self, rng: np.random.Generator) -> float:
+        """Draw a value uniformly on the search scale."""
+        return self.from_unit(rng.random())
+
+    def check(self, value: object) -> float:
+        """Return the value as a float inside the range, or refuse it."""
+        if isinstance(value, bool | np.bool_) or not isinstance(value, int | float | np.number):
+            raise ConfigurationError(
+                f"must be a number in [{self.low}, {self.high}]. Got {value!r}."
+            )
+        if not self.low <= value <= self.high:
+            raise ConfigurationError(f"must lie in [{self.low}, {self.high}]. Got {value!r}.")
+        return float(value)
+
+    @property
+    def _bits(self) -> int:
+        if self.low == self.high or self.log:
+            return _GRID_BITS
+        # Near large offsets a float cannot tell 2**40 steps apart.
+        spacing = math.ulp(max(abs(self.low), abs(self.high)))
+        return max(1, min(_GRID_BITS, int(math.log2((self.high - self.low) / spacing)) - 3))
+
+
+@dataclass(frozen=True, slots=True)
+class Integer:
+    """A whole number in ``[low, high]``, searched on a linear or a logarithmic scale.
+
+    Parameters
+    ----------
+    low, high : int
+        Bounds, both included.
+    log : bool
+        Search the logarithm; needs ``low > 0``.
+    """
+
+    low: int
+    high: int
+    log: bool = False
+
+    def __post_init__(self) -> None:
+        owner = f"Integer(low={self.low!r}, high={self.high!r})"
+        for field in ("low", "high"):
+            number = _number(owner, field, getattr(self, field))
+            if number != int(number):
+                raise SpaceError(
+                    f"{owner}: {field} must be a whole number; use Real for a continuous range."
+                )
+            if abs(number) > 2**53:
+                raise SpaceError(
+                    f"{owner}: {field} must be below 2**53 in size, where floats stay exact."
+                )
+            object.__setattr__(self, field, int(number))
+        _check_range(owner, self.low, self.high, self.log)
+
+    @property
+    def size(self) -> int | None:
+        """Number of distinct values."""
+        return self.high - self.low + 1
+
+    @property
+    def ordered(self) -> bool:
+        """Whether nearby coordinates mean similar values."""
+        return True
+
+    def to_unit(self, value: Value) -> float:
+        """Return the coordinate of a value."""
+        return float(self.raw_to_unit(np.float64(self.check(value))))
+
+    def from_unit(self, u: float) -> int:
+        """Return the value nearest to a coordinate."""
+        return int(self._nearest(np.float64(u)))
+
+    def project(self, u: Unit | np.float64) -> Unit:
+        """Return the coordinates of the nearest whole numbers."""
+        return self.raw_to_unit(self._nearest(u))
+
+    def unit_to_raw(self, u: Unit | np.float64) -> Unit:
+        """Map coordinates to the user's scale, without rounding."""
+        return _stretch(u, self.low, self.high, self.log)
+
+    def raw_to_unit(self, raw: Unit | np.float64) -> Unit:
+        """Map the user's scale to coordinates, without rounding."""
+        return _squeeze(raw, self.low, self.high, self.log)
+
+    def sample(self, rng: np.random.Generator) -> int:
+        """Draw a value uniformly on the search scale; the ends are as likely as the rest."""
+        if not self.log:
+            return int(rng.integers(self.low, self.high, endpoint=True))
+        drawn = math.exp(rng.uniform(math.log(self.low - 0.5), math.log(self.high + 0.5)))
+        return min(max(round(drawn), self.low), self.high)
+
+    def check(self, value: object) -> int:
+        """Return the value as an int inside the range, or refuse it."""
+        if (
+            isinstance(value, bool | np.bool_)
+            or not isinstance(value, int | float | np.number)
+            or value != int(value)
+        ):
+            raise ConfigurationError(
+                f"must be a whole number in [{self.low}, {self.high}]. Got {value!r}."
+            )
+        if not self.low <= value <= self.high:
+            raise ConfigurationError(f"must lie in [{self.low}, {self.high}]. Got {value!r}.")
+        return int(value)
+
+    def _nearest(self, u: Unit | np.float64) -> Unit:
+        """Whole numbers nearest in the *coordinate*, so that log scales round in the logarithm."""
+        u = np.clip(u, 0.0, 1.0)
+        raw = self.unit_to_raw(u)
+        below = np.clip(np.floor(raw), self.low, self.high)
+        above = np.clip(below + 1.0, self.low, self.high)
+        closer_above = self.raw_to_unit(above) - u < u - self.raw_to_unit(below)
+        return np.where(closer_above, above, below)
+
+
+@dataclass(frozen=True, slots=True)
+class Categorical:
+    """One of a few values without an order; encoded by its index.
+
+    Parameters
+    ----------
+    choices : sequence of str, int, float, bool or None
+        At least one, all different. Values must be writable as JSON, so that runs can be
+        stored; name anything richer by a string and look it up in your own function.
+    """
+
+    choices: tuple[Value, ...]
+
+    def __init__(self, choices: Sequence[Value]) -> None:
+        if isinstance(choices, str) or not isinstance(choices, Sequence | np.ndarray):
+            raise SpaceError(
+                f"Categorical: choices must be a list of values. Got {choices!r} instead."
+            )
+        values = tuple(c.item() if isinstance(c, np.generic) else c for c in choices)
+        if not values:
+            raise SpaceError("Categorical: choices must not be empty; give at least one value.")
+        for value in values:
+            if value is not None and not isinstance(value, str | int | float | bool):
+                raise SpaceError(
+                    f"Categorical: {value!r} is a {type(value).__name__}; choices must be str, int, float, bool "
+                    "or None. Name it by a string and look it up in `measure`."
+                )
+            if isinstance(value, float) and not math.isfinite(value):
+                raise SpaceError(f"Categorical: choices must be finite. Got {value!r}.")
+        # 1 == True == 1.0 in Python: such choices could not be told apart as keys.
+        if len(set(values)) < len(values):
+            raise SpaceError(f"Categorical: choices must all differ. Got {list(values)!r}.")
+        object.__setattr__(self, "choices", values)
+
+    @property
+    def size(self) -> int | None:
+        """Number of distinct values."""
+        return len(self.choices)
+
+    @property
+    def ordered(self) -> bool:
+        """Whether nearby coordinates mean similar values: never, here."""
+        return False
+
+    @property
+    def low(self) -> int:
+        """First index."""
+        return 0
+
+    @property
+    def high(self) -> int:
+        """Last index."""
+        return len(self.choices) - 1
+
+    @property
+    def log(self) -> bool:
+        """Categories have no scale."""
+        return False
+
+    def to_unit(self, value: Value) -> float:
+        """Return the coordinate of a value."""
+        return self.index(value) / max(1, self.high)
+
+    def from_unit(self, u: float) -> Value:
+        """Return the value nearest to a coordinate."""
+        return self.choices[round(min(max(u, 0.0), 1.0) * self.high)]
+
+    def project(self, u: Unit | np.float64) -> Unit:
+        """Return the coordinates of the nearest categories."""
+        return np.asarray(np.rint(np.clip(u, 0.0, 1.0) * self.high) / max(1, self.high))
+
+    def unit_to_raw(self, u: Unit | np.float64) -> Unit:
+        """Map coordinates to indices, without rounding."""
+        return np.asarray(np.asarray(u) * self.high)
+
+    def raw_to_unit(self, raw: Unit | np.float64) -> Unit:
+        """Map indices to coordinates, without rounding."""
+        return np.asarray(np.asarray(raw) / max(1, self.high))
+
+    def sample(self, rng: np.random.Generator) -> Value:
+        """Draw a value uniformly."""
+        return self.choices[int(rng.integers(len(self.choices)))]
+
+    def check(self, value: object) -> Value:
+        """Return the choice equal to the value, or refuse it."""
+        return self.choices[self.index(value)]
+
+    def index(self, value: object) -> int:
+        """Return the position of a value among the choices."""
+        if isinstance(value, np.generic):
+            value = value.item()
+        for i, choice in enumerate(self.choices):
+            if choice == value and isinstance(choice, bool) == isinstance(value, bool):
+                return i
+        raise ConfigurationError(f"must be one of {list(self.choices)!r}. Got {value!r}.")
+
+
+Parameter: TypeAlias = Real | Integer | Categorical
+"""Any hyper-parameter."""
+
+
+def parameter_to_dict(parameter: Parameter) -> dict[str, object]:
+    """Describe a hyper-parameter in JSON's types."""
+    if isinstance(parameter, Categorical):
+        return {"type": "categorical", "choices": list(parameter.choices)}
+    kind = "real" if isinstance(parameter, Real) else "integer"
+    return {"type": kind, "low": parameter.low, "high": parameter.high, "log": parameter.log}
+
+
+def parameter_from_dict(description: Mapping[str, object]) -> Parameter:
+    """Rebuild a hyper-parameter from :func:`parameter_to_dict`."""
+    fields = dict(description)
+    kind = fields.pop("type", None)
+    kinds = {"real": Real, "integer": Integer, "categorical": Categorical}
+    if kind not in kinds:
+        raise SpaceError(f"A hyper-parameter's type must be one of {sorted(kinds)}. Got {kind!r}.")
+    parameter: Parameter = kinds[kind](**fields)
+    return parameter

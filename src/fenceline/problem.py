@@ -1,0 +1,202 @@
+"""Problems, evaluations, and the one thing an algorithm sees of the outside: the Evaluator."""
+
+import math
+import numbers
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any, Literal, Protocol, TypeAlias
+
+from fenceline.configuration import Configuration
+from fenceline.constraint import Constraint, parse_constraint
+from fenceline.errors import ConstraintError, DefinitionError, MeasurementError, suggestion
+from fenceline.space import Space
+
+Measure: TypeAlias = Callable[..., Mapping[str, Any]]
+"""Takes a configuration (and, if it likes, ``fidelity=``) and returns every metric by name."""
+
+Status: TypeAlias = Literal["ok", "error", "timeout", "memory", "crashed", "cancelled", "lost"]
+"""How the measurement of one configuration ended."""
+
+
+@dataclass(frozen=True, slots=True)
+class Evaluation:
+    """One configuration, measured. Only raw measurements are kept; every penalty is derived."""
+
+    configuration: Configuration
+    metrics: Mapping[str, float]
+    objective: float
+    """Value of the objective; infinite when the measurement failed."""
+    violation: float
+    """Sum of scaled constraint violations; 0 inside the fence, infinite when the measurement failed."""
+    status: Status = "ok"
+    seconds: float = 0.0
+    message: str = ""
+    """Why the measurement failed, in one line."""
+    traceback: str = ""
+    cpu_seconds: float = 0.0
+    megabytes: float = 0.0
+    """Peak memory of the measurement, where the engine knows it."""
+
+    @property
+    def ok(self) -> bool:
+        """Whether everything was measured."""
+        return self.status == "ok"
+
+    @property
+    def feasible(self) -> bool:
+        """Whether every constraint holds."""
+        return self.violation == 0.0
+
+
+@dataclass(frozen=True)
+class Problem:
+    """What to minimise, over which space, inside which fence.
+
+    Parameters
+    ----------
+    space : Space
+        The pipelines to choose from.
+    measure : callable
+        ``measure(configuration)`` returns a mapping with the objective and every constrained
+        metric. It may raise: the pipeline then counts as failed, and the search goes on. If it
+        has an attribute ``metrics`` (names), unknown names are refused at once instead of at
+        the first evaluation.
+    objective : str
+        Name of the metric to minimise.
+    constraints : sequence of Constraint or str
+        All must hold.
+    optimum : float, optional
+        The best possible objective, where it is known (test problems).
+    """
+
+    space: Space
+    measure: Measure
+    objective: str = "loss"
+    constraints: Sequence[Constraint] = ()
+    optimum: float | None = field(default=None, kw_only=True)
+
+    def __post_init__(self) -> None:
+        if not isinstance(self.space, Space):
+            raise DefinitionError(f"Problem: space must be a Space. Got {self.space!r}.")
+        if not callable(self.measure):
+            raise DefinitionError(f"Problem: measure must be callable. Got {self.measure!r}.")
+        if not isinstance(self.objective, str) or not self.objective:
+            raise DefinitionError(
+                f"Problem: objective must be the name of a metric. Got {self.objective!r}."
+            )
+        if isinstance(self.constraints, str | Constraint) or not isinstance(
+            self.constraints, Sequence
+        ):
+            raise ConstraintError(f"Problem: constraints must be a list. Got {self.constraints!r}.")
+        constraints = tuple(
+            parse_constraint(c) if isinstance(c, str) else c for c in self.constraints
+        )
+        for constraint in constraints:
+            if not isinstance(constraint, Constraint):
+                raise ConstraintError(
+                    f"Problem: {constraint!r} is not a constraint; write metric('name') <= bound or 'name <= bound'."
+                )
+        _check_consistent(constraints)
+        object.__setattr__(self, "constraints", constraints)
+        declared = getattr(self.measure, "metrics", None)
+        if declared is not None:
+            for name in (self.objective, *(c.metric for c in constraints)):
+                if name not in declared:
+                    raise DefinitionError(
+                        f"Problem: `measure` has no metric {name!r}.{suggestion(name, declared)}"
+                    )
+
+    def check(self, measured: object) -> dict[str, float]:
+        """Return a measurement as plain floats, or say what is wrong with it."""
+        if not isinstance(measured, Mapping):
+            raise MeasurementError(
+                f"`measure` must return a mapping from metric names to numbers. Got {measured!r}; "
+                f"return {{{self.objective!r}: ...}}."
+            )
+        for name in (self.objective, *(c.metric for c in self.constraints)):
+            if name not in measured:
+                role = "objective" if name == self.objective else "constrained"
+                raise MeasurementError(
+                    f"`measure` did not return the {role} metric {name!r}.{suggestion(name, map(str, measured))}"
+                )
+        return {str(name): _plain(str(name), value) for name, value in measured.items()}
+
+    def evaluation(
+        self, configuration: Configuration, metrics: Mapping[str, float], seconds: float
+    ) -> Evaluation:
+        """Judge a checked measurement."""
+        violation = sum(c.violation(metrics[c.metric]) for c in self.constraints)
+        return Evaluation(configuration, metrics, metrics[self.objective], violation, "ok", seconds)
+
+    def failure(
+        self, configuration: Configuration, status: Status, message: str, seconds: float
+    ) -> Evaluation:
+        """Record a configuration that could not be measured: a fact like any other."""
+        return Evaluation(configuration, {}, math.inf, math.inf, status, seconds, message)
+
+
+class BudgetSpent(Exception):  # noqa: N818 - it ends a run as StopIteration ends a loop
+    """Raised by :meth:`Evaluator.submit` when the run is over; algorithms let it pass."""
+
+
+class Evaluator(Protocol):
+    """What an algorithm sees: hand in a configuration, read what is known.
+
+    With one worker, `submit` returns when the configuration has been measured. With several it
+    returns as soon as a worker is free, so the same loop serves both: propose from `history`
+    and `pending`, submit, repeat.
+    """
+
+    @property
+    def history(self) -> Sequence[Evaluation]:
+        """Finished evaluations, in the order in which they finished."""
+
+    @property
+    def pending(self) -> Sequence[Configuration]:
+        """Submitted and not finished."""
+
+    def submit(self, configuration: Configuration) -> None:
+        """Have a configuration measured, unless it is known or pending already."""
+
+    def drain(self) -> None:
+        """Wait until nothing is pending."""
+
+    def known(self, configuration: Configuration) -> Evaluation | None:
+        """Return the evaluation of a configuration, if it has finished."""
+
+
+def _check_consistent(constraints: Sequence[Constraint]) -> None:
+    """Refuse duplicates and bounds that no value can meet."""
+    limits: dict[str, tuple[float, float]] = {}
+    seen = set()
+    for c in constraints:
+        if (c.metric, c.sense) in seen:
+            raise ConstraintError(
+                f"Two constraints bound {c.metric!r} by '{c.sense}'; keep the stricter one."
+            )
+        seen.add((c.metric, c.sense))
+        low, high = limits.get(c.metric, (-math.inf, math.inf))
+        if c.sense in ("<=", "=="):
+            high = min(high, c.bound + c.tolerance)
+        if c.sense in (">=", "=="):
+            low = max(low, c.bound - c.tolerance)
+        if low > high:
+            raise ConstraintError(
+                f"No value of {c.metric!r} is at least {low:g} and at most {high:g}; loosen one bound."
+            )
+        limits[c.metric] = (low, high)
+
+
+def _plain(name: str, value: object) -> float:
+    """Return a metric as a finite float, or say what is wrong with it."""
+    if not isinstance(value, numbers.Real):
+        kind = type(value).__name__
+        raise MeasurementError(
+            f"Metric {name!r} must be a number. Got {value!r} ({kind}); convert it with float(...)."
+        )
+    number = float(value)
+    if not math.isfinite(number):
+        raise MeasurementError(
+            f"Metric {name!r} must be finite. Got {number}; raise an exception if a pipeline failed."
+        )
+    return number
