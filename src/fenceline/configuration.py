@@ -16,7 +16,7 @@ class FrozenParams(dict[str, Value]):
             "A configuration cannot be changed; make another with space.configuration(...)."
         )
 
-    __setitem__ = __delitem__ = update = setdefault = pop = popitem = clear = __ior__ = _refuse  # type: ignore[assignment]
+    __setitem__ = __delitem__ = update = setdefault = pop = popitem = clear = __ior__ = _refuse
 
     def __hash__(self) -> int:  # type: ignore[override]
         return hash(frozenset(self.items()))

@@ -9,6 +9,11 @@
     │   ├── ConstraintError               ... in a constraint or its text
     │   └── BudgetError                   ... in the budget of a run
     ├── MeasurementError (ValueError)     `measure` returned something that is not a measurement
+    ├── EngineError (RuntimeError)        the processes or machines that measure cannot work
+    ├── StoreError (RuntimeError)         a run directory that cannot be used
+    │   ├── JournalDamagedError           ... a record in it is not what was written
+    │   ├── RunMismatchError              ... it belongs to another run
+    │   └── RunLockedError                ... another process is writing to it
     └── MissingDependencyError (ImportError)  an optional extra is not installed
 
 A pipeline that fails while it is measured raises nothing here: it becomes an
@@ -45,6 +50,26 @@ class BudgetError(DefinitionError):
 
 class MeasurementError(FencelineError, ValueError):
     """A measurement that breaks the contract: a missing metric, a NaN, an array, None."""
+
+
+class EngineError(FencelineError, RuntimeError):
+    """The processes or machines that measure cannot start, or cannot be reached."""
+
+
+class StoreError(FencelineError, RuntimeError):
+    """A run directory that cannot be read or written; what it holds is left as it is."""
+
+
+class JournalDamagedError(StoreError):
+    """A record of the journal is not what was written."""
+
+
+class RunMismatchError(StoreError):
+    """The run directory belongs to a run of something else."""
+
+
+class RunLockedError(StoreError):
+    """Another process is writing to the run directory."""
 
 
 class MissingDependencyError(FencelineError, ImportError):

@@ -121,18 +121,9 @@ class Problem:
                 )
         return {str(name): _plain(str(name), value) for name, value in measured.items()}
 
-    def evaluation(
-        self, configuration: Configuration, metrics: Mapping[str, float], seconds: float
-    ) -> Evaluation:
-        """Judge a checked measurement."""
-        violation = sum(c.violation(metrics[c.metric]) for c in self.constraints)
-        return Evaluation(configuration, metrics, metrics[self.objective], violation, "ok", seconds)
-
-    def failure(
-        self, configuration: Configuration, status: Status, message: str, seconds: float
-    ) -> Evaluation:
-        """Record a configuration that could not be measured: a fact like any other."""
-        return Evaluation(configuration, {}, math.inf, math.inf, status, seconds, message)
+    def violation(self, metrics: Mapping[str, float]) -> float:
+        """Return the sum of scaled violations of a checked measurement."""
+        return sum(c.violation(metrics[c.metric]) for c in self.constraints)
 
 
 class BudgetSpent(Exception):  # noqa: N818 - it ends a run as StopIteration ends a loop

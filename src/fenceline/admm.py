@@ -1,0 +1,314 @@
+"""ADMM for constrained CASH: the seed paper in one file (Ram et al. 2020; Liu et al. 2020).
+
+Choose one algorithm per module and its hyper-parameters to minimise f subject to g_m <= eps_m:
+split the mixed-integer black box into a small continuous one, a rounding, and a choice, tied
+together by multipliers. The symbols are the paper's:
+
+======== ======================================================================================
+z        the chosen algorithm of each module
+theta    the hyper-parameters of *all* algorithms, relaxed to real numbers; active = those of z
+theta_d  its integer (and categorical) part;  ``integers.of(theta)``
+delta    the integer copy of theta_d, on the lattice
+lam      multipliers of theta_d = delta
+u        slacks: g_m - eps_m + u_m = 0
+mu       multipliers of that equation
+rho      weight of every squared penalty
+a, b     theta_d + lam / rho,  delta - lam / rho
+======== ======================================================================================
+
+No I/O happens here, and nothing is stored but raw measurements: the merit of every old
+evaluation is recomputed under today's multipliers, whenever it is asked for.
+"""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+from typing import Literal
+
+import numpy as np
+
+from fenceline.block import Archive, Block
+from fenceline.errors import DefinitionError
+from fenceline.lagrangian import Array, Integers, Lagrangian, Scales, UnitsName
+from fenceline.parameter import Categorical, Parameter, Real
+from fenceline.precision import Adaptive, Fixed
+from fenceline.problem import Evaluation, Evaluator, Problem
+from fenceline.solvers import Bandit, Bayesian, Solver
+from fenceline.space import Choices, Theta
+
+
+@dataclass(frozen=True, slots=True)
+class Iterate:
+    """The state of ADMM after an iteration."""
+
+    t: int
+    z: Choices
+    theta: Theta
+    delta: Array
+    lam: Array
+    u: Array
+    mu: Array
+    rho: float
+    primal_residual: float
+    """How far theta_d is from delta, and g + u from eps."""
+    dual_residual: float
+    """How far delta moved, times rho."""
+    evaluations: int
+    prices: dict[str, float]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ADMM:
+    """Settings of the algorithm; :meth:`iterates` is the algorithm.
+
+    Parameters
+    ----------
+    theta, z : Solver
+        How the two black-box sub-problems are solved.
+    rho : float
+        Penalty; 1 is the paper's.
+    precision : Adaptive or Fixed
+        Evaluations per sub-problem, iteration by iteration.
+    slack : {"closed", "searched"}
+        Eliminate u exactly, or search it beside theta as the seed does.
+    units : {"unit", "raw"}
+        Measure hyper-parameters, loss and constraints by their ranges and spreads, or as they come.
+    relax : bool
+        Let theta-min move integers between lattice points (f is measured at the nearest), or only on them.
+    warm : bool
+        Whether a theta-min starts from every evaluation that used the same algorithms.
+    balance : bool
+        Double or halve rho when one residual exceeds ten times the other (Boyd et al. 2011, 3.4.1).
+    iterations : int or None
+        At most so many; None leaves the end to the budget.
+    """
+
+    theta: Solver = field(default_factory=Bayesian)
+    z: Solver = field(default_factory=Bandit)
+    rho: float = 1.0
+    precision: Adaptive | Fixed = Adaptive(16, 256, 8)  # noqa: RUF009 - frozen
+    slack: Literal["closed", "searched"] = "closed"
+    units: UnitsName = "unit"
+    relax: bool = False
+    warm: bool = True
+    balance: bool = False
+    iterations: int | None = None
+
+    def __post_init__(self) -> None:
+        if not (isinstance(self.rho, int | float) and 0 < self.rho < np.inf):
+            raise DefinitionError(
+                f"ADMM: rho must be a positive number. Got {self.rho!r}; 1.0 is the paper's."
+            )
+        for name, allowed in (("slack", ("closed", "searched")), ("units", ("unit", "raw"))):
+            if getattr(self, name) not in allowed:
+                raise DefinitionError(
+                    f"ADMM: {name} must be one of {allowed}. Got {getattr(self, name)!r}."
+                )
+        if not isinstance(self.precision, Adaptive | Fixed):
+            raise DefinitionError(
+                f"ADMM: precision must be Adaptive(...) or Fixed(n). Got {self.precision!r}."
+            )
+        if self.iterations is not None and self.iterations < 1:
+            raise DefinitionError(
+                f"ADMM: iterations must be at least 1 or None. Got {self.iterations!r}."
+            )
+        for name in ("theta", "z"):
+            if not hasattr(getattr(self, name), "proposals"):
+                raise DefinitionError(
+                    f"ADMM: {name} must be a solver, such as Bayesian(). Got {getattr(self, name)!r}."
+                )
+
+    @classmethod
+    def paper(
+        cls,
+        *,
+        theta: Solver | None = None,
+        z: Solver | None = None,
+        rho: float = 1.0,
+        precision: Adaptive | Fixed | None = None,
+        slack: Literal["closed", "searched"] = "searched",
+        warm: bool = False,
+    ) -> "ADMM":
+        """Return the seed's algorithm to the letter: AdADMM-F8(BO,Ba) unless told otherwise.
+
+        Raw units, relaxed integers, slacks searched, rho = 1, 100 iterations, a bandit with f_hat = 0.7.
+        """
+        return cls(
+            theta=theta or Bayesian(initial=5),
+            z=z or Bandit(bound=0.7),
+            rho=rho,
+            precision=precision or Adaptive(16, 256, 8),
+            slack=slack,
+            units="raw",
+            relax=True,
+            warm=warm,
+            iterations=100,
+        )
+
+    def iterates(
+        self, problem: Problem, evaluator: Evaluator, rng: np.random.Generator
+    ) -> Iterator[Iterate]:
+        """Run the algorithm, one iterate after another, until the evaluator says that the budget is spent."""
+        space = problem.space
+        integers = Integers(space, self.units)
+        archive = Archive(space, evaluator)
+        upper = self._slack_bounds(problem)
+
+        z, theta, rho = space.first, space.centre, self.rho
+        delta = integers.of(theta)
+        lam = np.zeros_like(delta)
+        mu = np.zeros(len(problem.constraints))
+        # Something cheap and safe comes first, so that the smallest budget returns a model.
+        evaluator.submit(space.decode(z, theta))
+        evaluator.drain()
+
+        t = 0
+        while self.iterations is None or t < self.iterations:
+            scales = (
+                Scales.raw(problem)
+                if self.units == "raw"
+                else Scales.observed(problem, evaluator.history)
+            )
+            lagrangian = Lagrangian(problem, scales, rho, mu, upper)
+            evaluations = self.precision(t)
+
+            # theta-min: min over active theta, u of f + rho/2 |theta_d - b|^2 + rho/2 sum (g - eps + u + mu/rho)^2.
+            b = delta - lam / rho
+            block, active = (
+                self._theta_min(lagrangian, integers, z, theta, b, archive),
+                space.active(z),
+            )
+            point = block.solve(self.theta, evaluations, rng)
+            # Inactive integers see nothing but their penalty, which projection minimises.
+            theta_new = integers.put(theta, integers.clip(b))
+            theta_new[active] = theta[active] if point is None else point[: len(active)]
+            theta = theta_new
+            u = None if point is None or self.slack == "closed" else point[len(active) :] * upper
+
+            # delta-min: min |a - delta|^2 on the lattice.
+            a = integers.of(theta) + lam / rho
+            delta, delta_old = integers.round(a), delta
+
+            # z-min: the same merit over the choices; every algorithm keeps its own hyper-parameters.
+            block = self._z_min(lagrangian, z, theta, u, archive)
+            point = block.solve(self.z, evaluations, rng)
+            z = z if point is None else _choices(block.parameters, point)
+
+            # Multipliers: each gathers what its equation still lacks.
+            gap = integers.of(theta) - delta
+            lam = lam + rho * gap
+            evaluation = evaluator.known(space.decode(z, theta))
+            lack = np.zeros_like(mu)
+            if evaluation is not None and evaluation.ok:
+                excess = lagrangian.excess(evaluation)
+                u = lagrangian.slack(excess) if u is None else u
+                lack = excess + u
+                mu = mu + rho * lack
+
+            primal = float(np.sqrt(gap @ gap + lack @ lack))
+            dual = float(rho * np.linalg.norm(delta - delta_old))
+            prices = Lagrangian(problem, scales, rho, mu, upper).prices()
+            slack = np.zeros_like(mu) if u is None else u
+            yield Iterate(
+                t,
+                z,
+                theta,
+                delta,
+                lam,
+                slack,
+                mu,
+                rho,
+                primal,
+                dual,
+                len(evaluator.history),
+                prices,
+            )
+            if self.balance:
+                rho *= 2.0 if primal > 10.0 * dual else 0.5 if dual > 10.0 * primal else 1.0
+            t += 1
+
+    def _theta_min(
+        self,
+        lagrangian: Lagrangian,
+        integers: Integers,
+        z: Choices,
+        theta: Theta,
+        b: Array,
+        archive: Archive,
+    ) -> Block:
+        """Build the sub-problem over the active hyper-parameters and, if they are searched, the slacks."""
+        space = archive.space
+        active = space.active(z)
+        moves: list[Parameter] = [space.parameters[k] for k in active]
+        if self.relax:
+            moves = [Real(0.0, 1.0) for _ in moves]
+        searched = self.slack == "searched"
+        if searched:
+            moves += [Real(0.0, 1.0) for _ in lagrangian.mu]
+        of_active = np.isin(integers.columns, active)
+
+        def place(point: Array) -> Theta:
+            moved = theta.copy()
+            moved[active] = point[: len(active)]
+            return moved
+
+        def merit(point: Array, evaluation: Evaluation) -> float:
+            distance = (integers.of(place(point)) - b)[of_active]
+            u = point[len(active) :] * lagrangian.upper if searched else None
+            return lagrangian.merit(evaluation, u) + 0.5 * lagrangian.rho * float(
+                distance @ distance
+            )
+
+        block = Block(moves, lambda point: space.decode(z, place(point)), merit, archive.evaluator)
+        if self.warm:
+            for old_z, old_theta, evaluation in archive:
+                if old_z == z and evaluation.ok:
+                    # Any u makes a valid observation, for g is known; the best one says most.
+                    u = lagrangian.slack(lagrangian.excess(evaluation)) / np.where(
+                        lagrangian.upper, lagrangian.upper, 1
+                    )
+                    block.tell(
+                        np.concatenate([old_theta[active], u if searched else []]), evaluation
+                    )
+        return block
+
+    def _z_min(
+        self, lagrangian: Lagrangian, z: Choices, theta: Theta, u: Array | None, archive: Archive
+    ) -> Block:
+        """Build the sub-problem over the choices: a categorical per module."""
+        space = archive.space
+        moves = [Categorical([a.name for a in module.algorithms]) for module in space.modules]
+
+        def point(choices: Choices) -> Array:
+            return np.array([j / max(1, move.high) for j, move in zip(choices, moves, strict=True)])
+
+        block = Block(
+            moves,
+            lambda point: space.decode(_choices(moves, point), theta),
+            lambda _, evaluation: lagrangian.merit(evaluation, u),
+            archive.evaluator,
+            past=lambda: ((point(old_z), evaluation) for old_z, _, evaluation in archive),
+        )
+        known = archive.evaluator.known(space.decode(z, theta))
+        if known is not None:
+            block.tell(point(z), known)
+        return block
+
+    def _slack_bounds(self, problem: Problem) -> Array:
+        """Return the upper ends of u: 0 for an equality; eps where the seed's g >= 0 is taken for granted."""
+        if self.slack == "closed" and self.units == "unit":
+            ends = [np.inf for _ in problem.constraints]
+        else:
+            ends = [
+                (abs(c.bound) if self.units == "raw" else 1.0) or 1.0 for c in problem.constraints
+            ]
+        return np.array(
+            [
+                0.0 if c.sense == "==" else end
+                for c, end in zip(problem.constraints, ends, strict=True)
+            ]
+        )
+
+
+def _choices(moves: Sequence[Parameter], point: Array) -> Choices:
+    """Return z from a point of the z-min."""
+    return tuple(round(float(x) * float(move.high)) for x, move in zip(point, moves, strict=True))

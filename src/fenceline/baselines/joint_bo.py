@@ -1,0 +1,55 @@
+"""The seed's JOPT(BO): one Gaussian process over all variables jointly, active or not."""
+
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+
+import numpy as np
+from numpy.typing import NDArray
+
+from fenceline.admm import Iterate
+from fenceline.block import Block
+from fenceline.configuration import Configuration
+from fenceline.lagrangian import Lagrangian, Scales
+from fenceline.parameter import Categorical, Parameter
+from fenceline.problem import Evaluator, Problem
+from fenceline.solvers import Bayesian, Solver
+
+
+@dataclass(frozen=True, slots=True)
+class JointBO:
+    """Bayesian optimisation of choices and hyper-parameters together.
+
+    Constraints enter as the augmented Lagrangian's penalty with multipliers of zero.
+
+    Parameters
+    ----------
+    solver : Solver
+        What proposes points of the joint space.
+    rho : float
+        Weight of a squared, scaled violation.
+    """
+
+    solver: Solver = field(default_factory=lambda: Bayesian(initial=10))
+    rho: float = 1.0
+
+    def iterates(
+        self, problem: Problem, evaluator: Evaluator, rng: np.random.Generator
+    ) -> Iterator[Iterate]:
+        """Submit the solver's proposals until the budget is spent."""
+        space = problem.space
+        choices = [Categorical([a.name for a in module.algorithms]) for module in space.modules]
+        moves: list[Parameter] = [*choices, *space.parameters]
+        multipliers = np.zeros(len(problem.constraints))
+        upper = np.array([0.0 if c.sense == "==" else np.inf for c in problem.constraints])
+        lagrangian = Lagrangian(problem, Scales.raw(problem), self.rho, multipliers, upper)
+
+        def configure(point: NDArray[np.float64]) -> Configuration:
+            z = tuple(round(float(x) * c.high) for x, c in zip(point, choices, strict=False))
+            return space.decode(z, point[len(choices) :])
+
+        block = Block(
+            moves, configure, lambda _, evaluation: lagrangian.merit(evaluation), evaluator
+        )
+        while True:
+            block.solve(self.solver, 1_000_000_000, rng)
+        yield  # makes this a generator, as every algorithm is

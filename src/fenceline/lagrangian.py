@@ -1,0 +1,155 @@
+"""The augmented Lagrangian: the merit of a *raw* evaluation under today's multipliers.
+
+Nothing here is stored: objective and constraints are kept as measured, so that multipliers,
+slacks and scales can change without losing a single observation.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Literal, TypeAlias
+
+import numpy as np
+from numpy.typing import NDArray
+
+from fenceline.parameter import Real
+from fenceline.problem import Evaluation, Problem
+from fenceline.space import Space, Theta
+
+Array: TypeAlias = NDArray[np.float64]
+UnitsName: TypeAlias = Literal["unit", "raw"]
+
+
+@dataclass(frozen=True, slots=True)
+class Scales:
+    """What counts as one: of the loss, and of each constraint."""
+
+    loss: float
+    constraints: Array
+
+    @classmethod
+    def raw(cls, problem: Problem) -> "Scales":
+        """Take everything as measured, as the seed does."""
+        return cls(1.0, np.ones(len(problem.constraints)))
+
+    @classmethod
+    def observed(cls, problem: Problem, history: Sequence[Evaluation]) -> "Scales":
+        """Make rho = 1 mean the same everywhere: the loss by its spread, constraints by their scale.
+
+        A bound of zero says nothing about its metric's size, so there the spread decides.
+        """
+        measured = [e for e in history if e.ok]
+        return cls(
+            _spread([e.objective for e in measured]),
+            np.array(
+                [
+                    c.scale
+                    if c.bound != 0 or c.scale != 1
+                    else _spread([e.metrics[c.metric] for e in measured])
+                    for c in problem.constraints
+                ]
+            ),
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class Lagrangian:
+    """f + rho/2 * sum_m (g_m - eps_m + u_m + mu_m / rho)^2, in scaled units.
+
+    `upper` bounds the slacks: 0 for an equality, eps in the seed (which knows g >= 0),
+    infinite otherwise.
+    """
+
+    problem: Problem
+    scales: Scales
+    rho: float
+    mu: Array
+    upper: Array
+
+    def loss(self, evaluation: Evaluation) -> float:
+        """Return f, scaled."""
+        return evaluation.objective / self.scales.loss
+
+    def excess(self, evaluation: Evaluation) -> Array:
+        """Return g - eps for every constraint, scaled; negative inside the fence."""
+        values = [c.excess(evaluation.metrics[c.metric]) for c in self.problem.constraints]
+        return np.array(values, dtype=np.float64) / self.scales.constraints
+
+    def slack(self, excess: Array) -> Array:
+        """Return the u that minimises the merit for a measured g: closed form, no search needed."""
+        return np.clip(-excess - self.mu / self.rho, 0.0, self.upper)
+
+    def merit(self, evaluation: Evaluation, u: Array | None = None) -> float:
+        """Return the merit of a successful evaluation; u is eliminated unless it is given."""
+        excess = self.excess(evaluation)
+        slack = self.slack(excess) if u is None else u
+        violation = excess + slack + self.mu / self.rho
+        return self.loss(evaluation) + 0.5 * self.rho * float(violation @ violation)
+
+    def prices(self) -> dict[str, float]:
+        """Return what one unit of each bound is worth in objective: the multipliers, unscaled."""
+        worth = self.mu * self.scales.loss / self.scales.constraints
+        return {str(c): float(p) for c, p in zip(self.problem.constraints, worth, strict=True)}
+
+
+@dataclass(frozen=True, slots=True)
+class Integers:
+    """theta_d: the integer and categorical coordinates of theta, in unit or in raw measure."""
+
+    space: Space
+    units: UnitsName
+
+    @property
+    def columns(self) -> NDArray[np.intp]:
+        """Where in theta they are."""
+        return np.array(
+            [k for k, p in enumerate(self.space.parameters) if not isinstance(p, Real)],
+            dtype=np.intp,
+        )
+
+    def of(self, theta: Theta) -> Array:
+        """Return theta_d, relaxed: any real number within the range."""
+        if self.units == "unit":
+            return theta[self.columns]
+        return np.array(
+            [float(self.space.parameters[k].unit_to_raw(theta[k])) for k in self.columns]
+        )
+
+    def clip(self, values: Array) -> Array:
+        """Project onto the relaxed range: the theta-min of inactive integers."""
+        if self.units == "unit":
+            return np.clip(values, 0.0, 1.0)
+        low, high = self._range()
+        return np.clip(values, low, high)
+
+    def round(self, values: Array) -> Array:
+        """Project onto the lattice: the delta-min."""
+        if self.units == "raw":
+            return np.rint(self.clip(values))
+        parameters = [self.space.parameters[k] for k in self.columns]
+        return np.array(
+            [float(p.project(np.float64(v))) for p, v in zip(parameters, values, strict=True)]
+        )
+
+    def put(self, theta: Theta, values: Array) -> Theta:
+        """Return a theta whose integer coordinates are these."""
+        theta = theta.copy()
+        if self.units == "unit":
+            theta[self.columns] = values
+        else:
+            for k, value in zip(self.columns, values, strict=True):
+                theta[k] = float(self.space.parameters[k].raw_to_unit(np.float64(value)))
+        return theta
+
+    def _range(self) -> tuple[Array, Array]:
+        parameters = [self.space.parameters[k] for k in self.columns]
+        return np.array([float(p.low) for p in parameters]), np.array(
+            [float(p.high) for p in parameters]
+        )
+
+
+def _spread(values: Sequence[float]) -> float:
+    """Inter-quartile range: what a typical pipeline differs by, whatever the outliers do."""
+    if len(values) < 2:
+        return 1.0
+    low, high = np.quantile(values, [0.25, 0.75])
+    return float(high - low) or float(np.ptp(values)) or 1.0
