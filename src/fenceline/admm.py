@@ -20,14 +20,18 @@ No I/O happens here, and nothing is stored but raw measurements: the merit of ev
 evaluation is recomputed under today's multipliers, whenever it is asked for.
 """
 
+import math
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
+from itertools import islice
 from typing import Literal
 
 import numpy as np
 
 from fenceline.block import Archive, Block
+from fenceline.consensus import Consensus
 from fenceline.errors import DefinitionError
+from fenceline.iterate import Iterate
 from fenceline.lagrangian import Array, Integers, Lagrangian, Scales, UnitsName
 from fenceline.parameter import Categorical, Parameter, Real
 from fenceline.precision import Adaptive, Fixed
@@ -36,38 +40,22 @@ from fenceline.solvers import Bandit, Bayesian, Solver
 from fenceline.space import Choices, Theta
 
 
-@dataclass(frozen=True, slots=True)
-class Iterate:
-    """The state of ADMM after an iteration."""
-
-    t: int
-    z: Choices
-    theta: Theta
-    delta: Array
-    lam: Array
-    u: Array
-    mu: Array
-    rho: float
-    primal_residual: float
-    """How far theta_d is from delta, and g + u from eps."""
-    dual_residual: float
-    """How far delta moved, times rho."""
-    evaluations: int
-    prices: dict[str, float]
-
-
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ADMM:
     """Settings of the algorithm; :meth:`iterates` is the algorithm.
 
     Parameters
     ----------
-    theta, z : Solver
-        How the two black-box sub-problems are solved.
+    theta, z : Solver, optional
+        How the two black-box sub-problems are solved, by measuring pipelines. Without both, they
+        are solved on one surrogate of all pipelines, and only what they agree on is measured
+        (:mod:`fenceline.consensus`): the default, because it needs far fewer evaluations.
     rho : float
         Penalty; 1 is the paper's.
-    precision : Adaptive or Fixed
-        Evaluations per sub-problem, iteration by iteration.
+    precision : Adaptive or Fixed, optional
+        Evaluations per sub-problem, iteration by iteration; ``Adaptive(16, 256, 8)`` is the
+        paper's. On the shared surrogate, evaluations between updates of the multipliers:
+        ``Fixed(2)``.
     slack : {"closed", "searched"}
         Eliminate u exactly, or search it beside theta as the seed does.
     units : {"unit", "raw"}
@@ -82,10 +70,10 @@ class ADMM:
         At most so many; None leaves the end to the budget.
     """
 
-    theta: Solver = field(default_factory=Bayesian)
-    z: Solver = field(default_factory=Bandit)
+    theta: Solver | None = None
+    z: Solver | None = None
     rho: float = 1.0
-    precision: Adaptive | Fixed = Adaptive(16, 256, 8)  # noqa: RUF009 - frozen
+    precision: Adaptive | Fixed | None = None
     slack: Literal["closed", "searched"] = "closed"
     units: UnitsName = "unit"
     relax: bool = False
@@ -103,19 +91,40 @@ class ADMM:
                 raise DefinitionError(
                     f"ADMM: {name} must be one of {allowed}. Got {getattr(self, name)!r}."
                 )
-        if not isinstance(self.precision, Adaptive | Fixed):
+        if not isinstance(self.precision, Adaptive | Fixed | None):
             raise DefinitionError(
                 f"ADMM: precision must be Adaptive(...) or Fixed(n). Got {self.precision!r}."
             )
-        if self.iterations is not None and self.iterations < 1:
+        if self.iterations is not None and (
+            not isinstance(self.iterations, int) or self.iterations < 1
+        ):
             raise DefinitionError(
-                f"ADMM: iterations must be at least 1 or None. Got {self.iterations!r}."
+                f"ADMM: iterations must be a whole number of at least 1, or None. Got {self.iterations!r}."
             )
         for name in ("theta", "z"):
-            if not hasattr(getattr(self, name), "proposals"):
+            solver = getattr(self, name)
+            if solver is not None and (
+                isinstance(solver, type) or not hasattr(solver, "proposals")
+            ):
                 raise DefinitionError(
-                    f"ADMM: {name} must be a solver, such as Bayesian(). Got {getattr(self, name)!r}."
+                    f"ADMM: {name} must be a solver, such as Bayesian(). Got {solver!r}."
                 )
+
+        if self.shared and (self.slack, self.units, self.relax, self.balance) != (
+            "closed",
+            "unit",
+            False,
+            False,
+        ):
+            raise DefinitionError(
+                "ADMM: slack, units, relax and balance belong to measured sub-problems; "
+                "give theta= and z= too, such as theta=Bayesian(), z=Bandit()."
+            )
+
+    @property
+    def shared(self) -> bool:
+        """Whether the sub-problems are solved on a surrogate that all pipelines share."""
+        return self.theta is None and self.z is None
 
     @classmethod
     def paper(
@@ -148,6 +157,13 @@ class ADMM:
         self, problem: Problem, evaluator: Evaluator, rng: np.random.Generator
     ) -> Iterator[Iterate]:
         """Run the algorithm, one iterate after another, until the evaluator says that the budget is spent."""
+        if self.shared:
+            default = Consensus(rho=self.rho, precision=self.precision or Fixed(2))
+            steps = default.iterates(problem, evaluator, rng)
+            yield from islice(steps, self.iterations)
+            return
+        solve_theta, solve_z = self.theta or Bayesian(), self.z or Bandit()
+        precision = self.precision or Adaptive(16, 256, 8)
         space = problem.space
         integers = Integers(space, self.units)
         archive = Archive(space, evaluator)
@@ -169,7 +185,7 @@ class ADMM:
                 else Scales.observed(problem, evaluator.history)
             )
             lagrangian = Lagrangian(problem, scales, rho, mu, upper)
-            evaluations = self.precision(t)
+            evaluations = precision(t)
 
             # theta-min: min over active theta, u of f + rho/2 |theta_d - b|^2 + rho/2 sum (g - eps + u + mu/rho)^2.
             b = delta - lam / rho
@@ -177,7 +193,7 @@ class ADMM:
                 self._theta_min(lagrangian, integers, z, theta, b, archive),
                 space.active(z),
             )
-            point = block.solve(self.theta, evaluations, rng)
+            point = block.solve(solve_theta, evaluations, rng)
             # Inactive integers see nothing but their penalty, which projection minimises.
             theta_new = integers.put(theta, integers.clip(b))
             theta_new[active] = theta[active] if point is None else point[: len(active)]
@@ -190,7 +206,7 @@ class ADMM:
 
             # z-min: the same merit over the choices; every algorithm keeps its own hyper-parameters.
             block = self._z_min(lagrangian, z, theta, u, archive)
-            point = block.solve(self.z, evaluations, rng)
+            point = block.solve(solve_z, evaluations, rng)
             z = z if point is None else _choices(block.parameters, point)
 
             # Multipliers: each gathers what its equation still lacks.
@@ -204,7 +220,7 @@ class ADMM:
                 lack = excess + u
                 mu = mu + rho * lack
 
-            primal = float(np.sqrt(gap @ gap + lack @ lack))
+            primal = math.hypot(*gap, *lack)
             dual = float(rho * np.linalg.norm(delta - delta_old))
             prices = Lagrangian(problem, scales, rho, mu, upper).prices()
             slack = np.zeros_like(mu) if u is None else u

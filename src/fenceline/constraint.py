@@ -161,13 +161,16 @@ def _mistake(text: str, at: int, expected: str) -> NoReturn:
 
 
 def _finite(owner: str, what: str, value: object) -> float:
-    if (
-        isinstance(value, bool)
-        or not isinstance(value, int | float | np.number)
-        or not math.isfinite(value)
-    ):
-        raise ConstraintError(
-            f"Constraint on {owner!r}: {what} must be a finite number. Got {value!r}; "
-            "a metric that may take any value needs no constraint."
-        )
-    return float(value)
+    try:
+        if isinstance(value, int | float | np.integer | np.floating) and not isinstance(
+            value, bool
+        ):
+            number = float(value)
+            if math.isfinite(number):
+                return number
+    except OverflowError:
+        pass
+    raise ConstraintError(
+        f"Constraint on {owner!r}: {what} must be a finite number. Got {value!r}; "
+        "a metric that may take any value needs no constraint."
+    )

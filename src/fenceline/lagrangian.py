@@ -80,14 +80,23 @@ class Lagrangian:
 
     def merit(self, evaluation: Evaluation, u: Array | None = None) -> float:
         """Return the merit of a successful evaluation; u is eliminated unless it is given."""
-        excess = self.excess(evaluation)
-        slack = self.slack(excess) if u is None else u
-        violation = excess + slack + self.mu / self.rho
-        return self.loss(evaluation) + 0.5 * self.rho * float(violation @ violation)
+        return float(
+            self.merits(np.array([self.loss(evaluation)]), self.excess(evaluation)[None], u)[0]
+        )
+
+    def merits(self, losses: Array, excesses: Array, u: Array | None = None) -> Array:
+        """Return the merits of many evaluations, given as scaled losses and scaled excesses (a row each)."""
+        slack = self.slack(excesses) if u is None else u
+        lack = excesses + slack + self.mu / self.rho
+        # Solvers count on finite merits, whatever was measured.
+        with np.errstate(over="ignore"):
+            penalties = 0.5 * self.rho * np.einsum("ij,ij->i", lack, lack)
+        return np.asarray(np.clip(losses, -1e300, 1e300) + np.clip(penalties, 0.0, 1e300))
 
     def prices(self) -> dict[str, float]:
         """Return what one unit of each bound is worth in objective: the multipliers, unscaled."""
-        worth = self.mu * self.scales.loss / self.scales.constraints
+        with np.errstate(over="ignore"):  # past the largest float a price is infinite
+            worth = self.mu * self.scales.loss / self.scales.constraints
         return {str(c): float(p) for c, p in zip(self.problem.constraints, worth, strict=True)}
 
 

@@ -21,11 +21,22 @@ _GRID_BITS = 40
 
 def _number(owner: str, field: str, value: object) -> float:
     """Return ``value`` as a finite float or refuse it."""
-    if isinstance(value, bool | np.bool_) or not isinstance(value, int | float | np.number):
+    number = _as_float(value)
+    if number is None:
         raise SpaceError(f"{owner}: {field} must be a number. Got {value!r} instead.")
-    if not math.isfinite(value):
+    if not math.isfinite(number):
         raise SpaceError(f"{owner}: {field} must be finite. Got {value!r} instead.")
-    return float(value)
+    return number
+
+
+def _as_float(value: object) -> float | None:
+    """Return a number as a float, infinite where it is too large for one; None for the rest."""
+    if isinstance(value, bool) or not isinstance(value, int | float | np.integer | np.floating):
+        return None
+    try:
+        return float(value) + 0.0  # -0.0 equals 0.0 and must be written like it
+    except OverflowError:
+        return math.inf if value > 0 else -math.inf
 
 
 def _check_range(owner: str, low: float, high: float, log: object) -> None:
@@ -44,8 +55,14 @@ def _check_range(owner: str, low: float, high: float, log: object) -> None:
 def _stretch(u: Unit | np.float64, low: float, high: float, log: bool) -> Unit:
     """Map the unit interval onto ``[low, high]``, exactly at the ends."""
     u = np.asarray(u, dtype=np.float64)
-    raw = low * np.exp(u * math.log(high / low)) if log else low + u * (high - low)
-    return np.clip(np.where(u >= 1.0, high, raw), low, high)
+    if not log:
+        raw = low + u * (high - low)
+    elif math.isfinite(high / low):
+        raw = low * np.exp(u * math.log(high / low))
+    else:
+        start, end = math.log(low), math.log(high)
+        raw = np.exp(np.minimum(start + u * (end - start), end))
+    return np.clip(np.where(u <= 0.0, low, np.where(u >= 1.0, high, raw)), low, high)
 
 
 def _squeeze(raw: Unit | np.float64, low: float, high: float, log: bool) -> Unit:
@@ -53,7 +70,12 @@ def _squeeze(raw: Unit | np.float64, low: float, high: float, log: bool) -> Unit
     raw = np.asarray(raw, dtype=np.float64)
     if low == high:
         return np.zeros_like(raw)
-    return np.log(raw / low) / math.log(high / low) if log else (raw - low) / (high - low)
+    if not log:
+        return (raw - low) / (high - low)
+    # The same logarithm above and below: math.log may differ in the last bit and pass 1.
+    if math.isfinite(high / low):
+        return np.asarray(np.log(raw / low) / np.log(high / low))
+    return np.asarray((np.log(raw) - np.log(low)) / (np.log(high) - np.log(low)))
 
 
 @dataclass(frozen=True, slots=True)
@@ -123,19 +145,22 @@ class Real:
 
     def check(self, value: object) -> float:
         """Return the value as a float inside the range, or refuse it."""
-        if isinstance(value, bool | np.bool_) or not isinstance(value, int | float | np.number):
+        number = _as_float(value)
+        if number is None:
             raise ConfigurationError(
                 f"must be a number in [{self.low}, {self.high}]. Got {value!r}."
             )
-        if not self.low <= value <= self.high:
+        if not self.low <= number <= self.high:
             raise ConfigurationError(f"must lie in [{self.low}, {self.high}]. Got {value!r}.")
-        return float(value)
+        return number
 
     @property
     def _bits(self) -> int:
-        if self.low == self.high or self.log:
+        if self.low == self.high:
             return _GRID_BITS
-        # Near large offsets a float cannot tell 2**40 steps apart.
+        # In a range that is narrow for its offset, floats cannot tell 2**40 steps apart.
+        if self.log and self.high / self.low > 2.0:
+            return _GRID_BITS
         spacing = math.ulp(max(abs(self.low), abs(self.high)))
         return max(1, min(_GRID_BITS, int(math.log2((self.high - self.low) / spacing)) - 3))
 
@@ -159,17 +184,28 @@ class Integer:
     def __post_init__(self) -> None:
         owner = f"Integer(low={self.low!r}, high={self.high!r})"
         for field in ("low", "high"):
-            number = _number(owner, field, getattr(self, field))
+            given = getattr(self, field)
+            number = _number(owner, field, given)
             if number != int(number):
                 raise SpaceError(
                     f"{owner}: {field} must be a whole number; use Real for a continuous range."
                 )
-            if abs(number) > 2**53:
+            if abs(int(given)) > 2**53:
                 raise SpaceError(
                     f"{owner}: {field} must be below 2**53 in size, where floats stay exact."
                 )
             object.__setattr__(self, field, int(number))
         _check_range(owner, self.low, self.high, self.log)
+        # Neighbours are closest at the high end, where rounding must not make them one.
+        if self.log:
+            gap = 1 / self.high / max(1.0, math.log(self.high / self.low))
+        else:
+            gap = 1 / max(1, self.high - self.low)
+        if gap < 2.0**-49:
+            raise SpaceError(
+                f"{owner}: too many whole numbers to tell their coordinates apart; "
+                "lower high, or use Real."
+            )
 
     @property
     def size(self) -> int | None:
@@ -210,17 +246,14 @@ class Integer:
 
     def check(self, value: object) -> int:
         """Return the value as an int inside the range, or refuse it."""
-        if (
-            isinstance(value, bool | np.bool_)
-            or not isinstance(value, int | float | np.number)
-            or value != int(value)
-        ):
+        number = _as_float(value)
+        if number is None or not number.is_integer():
             raise ConfigurationError(
                 f"must be a whole number in [{self.low}, {self.high}]. Got {value!r}."
             )
-        if not self.low <= value <= self.high:
+        if not self.low <= number <= self.high:
             raise ConfigurationError(f"must lie in [{self.low}, {self.high}]. Got {value!r}.")
-        return int(value)
+        return int(number)
 
     def _nearest(self, u: Unit | np.float64) -> Unit:
         """Whole numbers nearest in the *coordinate*, so that log scales round in the logarithm."""
@@ -323,9 +356,10 @@ class Categorical:
         """Return the position of a value among the choices."""
         if isinstance(value, np.generic):
             value = value.item()
-        for i, choice in enumerate(self.choices):
-            if choice == value and isinstance(choice, bool) == isinstance(value, bool):
-                return i
+        if value is None or isinstance(value, str | int | float):
+            for i, choice in enumerate(self.choices):
+                if choice == value and isinstance(choice, bool) == isinstance(value, bool):
+                    return i
         raise ConfigurationError(f"must be one of {list(self.choices)!r}. Got {value!r}.")
 
 

@@ -2,19 +2,20 @@
 
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Literal, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
 
+from fenceline.constraint import Constraint
 from fenceline.problem import Evaluation, Problem
 
 if TYPE_CHECKING:
     import pandas as pd
 
-    from fenceline.admm import Iterate
+    from fenceline.iterate import Iterate
 
 Verdict: TypeAlias = Literal["feasible", "infeasible", "failed", "empty"]
 Ending: TypeAlias = Literal["evaluations", "seconds", "exhausted", "finished", "interrupted"]
@@ -68,7 +69,8 @@ class Result:
             broken = [c for c in self.problem.constraints if not c.holds(miss.metrics[c.metric])]
             worst = max(broken, key=lambda c: c.violation(miss.metrics[c.metric]))
             loosen = ", ".join(
-                f"{c.metric} from {c.bound:g} to {miss.metrics[c.metric]:.6g}" for c in broken
+                f"{c.metric} from {c.bound:g} to {_admitting(c, miss.metrics[c.metric])}"
+                for c in broken
             )
             return (
                 f"None of {count} pipelines satisfies every constraint; '{worst}' binds most. "
@@ -118,3 +120,9 @@ class Result:
             }
             rows.append(row | {"message": e.message})
         return pd.DataFrame(rows)
+
+
+def _admitting(constraint: Constraint, value: float) -> str:
+    """Write a bound that admits the value: rounded, unless rounding would shut it out again."""
+    rounded = f"{value:.6g}"
+    return rounded if replace(constraint, bound=float(rounded)).holds(value) else repr(value)

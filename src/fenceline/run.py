@@ -10,11 +10,12 @@ from typing import Protocol
 
 import numpy as np
 
-from fenceline.admm import ADMM, Iterate
+from fenceline.admm import ADMM
 from fenceline.configuration import Configuration
 from fenceline.errors import BudgetError, DefinitionError, MeasurementError
 from fenceline.evaluation.engine import Engine, Outcome
 from fenceline.evaluation.serial import Serial
+from fenceline.iterate import Iterate
 from fenceline.problem import BudgetSpent, Evaluation, Evaluator, Problem
 from fenceline.result import Ending, Result
 
@@ -74,7 +75,7 @@ def minimize(
     if isinstance(seed, bool) or not isinstance(seed, numbers.Integral) or seed < 0:
         raise DefinitionError(f"minimize: seed must be a whole number of at least 0. Got {seed!r}.")
     algorithm = ADMM() if algorithm is None else algorithm
-    if not hasattr(algorithm, "iterates"):
+    if isinstance(algorithm, type) or not hasattr(algorithm, "iterates"):
         raise DefinitionError(f"minimize: algorithm must be one such as ADMM(). Got {algorithm!r}.")
 
     engine = Serial()
@@ -140,14 +141,14 @@ class Desk:
 
     def submit(self, configuration: Configuration) -> None:
         """Measure a configuration unless it is known; return when a worker is free again."""
-        self.suggest_seconds.append(time.perf_counter() - self._idle_since)
+        spent = time.perf_counter() - self._idle_since
         if configuration in self._known or configuration in self._tickets.values():
-            self.suggest_seconds.pop()
             self._count_repeat()
             return
         self._repeats = 0
         self._stop_if(self._submitted >= self.limit, "evaluations")
         self._stop_if(time.perf_counter() >= self.deadline, "seconds")
+        self.suggest_seconds.append(spent)
         self._tickets[self._submitted] = configuration
         self.engine.submit(self._submitted, configuration)
         self._submitted += 1

@@ -6,10 +6,10 @@ coordinates of *all* hyper-parameters, of which only the chosen algorithms' are 
 """
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
-from itertools import pairwise
+from itertools import pairwise, product
 from typing import Any, TypeAlias
 
 import numpy as np
@@ -65,7 +65,7 @@ class Algorithm:
         object.__setattr__(self, "params", dict(self.params))
 
     def __hash__(self) -> int:
-        return hash((self.name, tuple(self.params.items())))
+        return hash((self.name, frozenset(self.params.items())))
 
 
 @dataclass(frozen=True, slots=True)
@@ -132,8 +132,12 @@ class Space:
     @cached_property
     def cardinality(self) -> float:
         """Number of distinct configurations; infinite as soon as one real hyper-parameter varies."""
+        # Floats throughout: a product of many ints may be too large to meet an infinity.
         return math.prod(
-            sum(math.prod(p.size or math.inf for p in a.params.values()) for a in m.algorithms)
+            sum(
+                math.prod((p.size or math.inf for p in a.params.values()), start=1.0)
+                for a in m.algorithms
+            )
             for m in self.modules
         )
 
@@ -189,11 +193,15 @@ class Space:
         z = []
         theta = np.full(len(self.parameters), np.nan)
         for i, module in enumerate(self.modules):
-            choice = configuration[module.name]
-            j = next(j for j, a in enumerate(module.algorithms) if a.name == choice.algorithm)
+            try:
+                choice = configuration[module.name]
+                j = next(j for j, a in enumerate(module.algorithms) if a.name == choice.algorithm)
+                params = module.algorithms[j].params
+                theta[self.columns[i][j]] = [p.to_unit(choice.params[n]) for n, p in params.items()]
+            except (KeyError, StopIteration):
+                self.configuration(configuration)  # explains what does not belong to this space
+                raise
             z.append(j)
-            params = module.algorithms[j].params
-            theta[self.columns[i][j]] = [p.to_unit(choice.params[n]) for n, p in params.items()]
         return tuple(z), theta
 
     def sample(self, rng: np.random.Generator) -> Configuration:
@@ -204,6 +212,20 @@ class Space:
             params = FrozenParams({n: p.sample(rng) for n, p in algorithm.params.items()})
             chosen.append((module.name, Choice(algorithm.name, params)))
         return Configuration(tuple(chosen))
+
+    def configurations(self) -> Iterator[Configuration]:
+        """Yield every configuration of a finite space."""
+        options = [
+            [
+                Choice(algorithm.name, FrozenParams(zip(algorithm.params, values, strict=True)))
+                for algorithm in module.algorithms
+                for values in product(*(_values(p) for p in algorithm.params.values()))
+            ]
+            for module in self.modules
+        ]
+        names = [module.name for module in self.modules]
+        for chosen in product(*options):
+            yield Configuration(tuple(zip(names, chosen, strict=True)))
 
     def configuration(self, choices: Mapping[str, Any]) -> Configuration:
         """Make one configuration by hand, validated.
@@ -260,8 +282,19 @@ class Space:
                     for m in description["modules"]
                 ]
             )
-        except (KeyError, TypeError) as problem:
+        except (AttributeError, KeyError, TypeError) as problem:
             raise SpaceError(f"This is not the description of a space: {problem!r}.") from problem
+
+
+def _values(parameter: Parameter) -> Iterable[Value]:
+    """Return all values of a hyper-parameter, if they are finitely many."""
+    if isinstance(parameter, Categorical):
+        return parameter.choices
+    if isinstance(parameter, Integer):
+        return range(parameter.low, parameter.high + 1)
+    if parameter.size is None:
+        raise SpaceError(f"{parameter!r} has no end of values; only a finite space can be listed.")
+    return (parameter.low,)
 
 
 def _choice(module: Module, choices: Mapping[str, Any]) -> Choice:

@@ -6,9 +6,9 @@ from dataclasses import dataclass, field
 import numpy as np
 from numpy.typing import NDArray
 
-from fenceline.admm import Iterate
 from fenceline.block import Block
 from fenceline.configuration import Configuration
+from fenceline.iterate import Iterate
 from fenceline.lagrangian import Lagrangian, Scales
 from fenceline.parameter import Categorical, Parameter
 from fenceline.problem import Evaluator, Problem

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from fenceline.admm import Iterate
+from fenceline.iterate import Iterate
 from fenceline.problem import Evaluator, Problem
 
 

@@ -45,7 +45,9 @@ class Bandit:
                 raise DefinitionError(
                     f"Bandit: every parameter needs finitely many values. Got {parameter!r}."
                 )
-        arms = [int(p.size or 1) for p in task.parameters]
+        arms = [
+            p.raw_to_unit(p.low + np.arange(p.size or 1, dtype=np.float64)) for p in task.parameters
+        ]
         coins: list[float] = []
         while True:
             points, merits = self._evidence(task)
@@ -54,12 +56,12 @@ class Bandit:
             coins += list(rng.random(len(merits) - len(coins)))
             success = np.array(coins[: len(merits)]) < self._rewards(merits)
             point = np.zeros(len(arms))
-            for k, n in enumerate(arms):
-                played = np.rint(points[:, k] * (n - 1)).astype(np.intp)
-                pulls = np.bincount(played, minlength=n)
-                wins = np.bincount(played, weights=success.astype(np.float64), minlength=n)
+            for k, places in enumerate(arms):
+                played = np.abs(points[:, [k]] - places).argmin(axis=1)
+                pulls = np.bincount(played, minlength=len(places))
+                wins = np.bincount(played, success.astype(np.float64), minlength=len(places))
                 draw = rng.beta(self.prior + wins, self.prior + pulls - wins)
-                point[k] = int(np.argmax(draw)) / max(1, n - 1)
+                point[k] = places[np.argmax(draw)]
             yield point
 
     def _evidence(self, task: Subproblem) -> tuple[Points, Merits]:
@@ -75,4 +77,7 @@ class Bandit:
         low, high = (
             (0.0, self.bound) if self.bound is not None else (merits.min(), np.median(merits))
         )
-        return 1.0 - np.clip((merits - low) / max(high - low, 1e-300), 0.0, 1.0)
+        if high == low:
+            return (merits <= low).astype(np.float64)
+        # Clipped before it is divided, so that no huge merit overflows.
+        return 1.0 - np.clip(merits - low, 0.0, high - low) / (high - low)

@@ -38,7 +38,7 @@ class Cube:
         return np.array([p.to_unit(p.sample(rng)) for p in self.parameters])
 
     def features(self, points: Points) -> Points:
-        """Return what a surrogate sees: categories one-hot, behind the ordered coordinates."""
+        """Return what a surrogate sees: continuous coordinates, then integers, then one-hot categories."""
         ordered = points[..., self._ordered]
         blocks = [
             (np.rint(points[..., [k]] * p.high) == np.arange(p.high + 1)) / np.sqrt(2.0)
@@ -58,4 +58,6 @@ class Cube:
 
     @cached_property
     def _ordered(self) -> NDArray[np.intp]:
-        return np.array([k for k, p in enumerate(self.parameters) if p.ordered], dtype=np.intp)
+        # Continuous ones first, where `maximise` looks for the columns that gradients may move.
+        ordered = [k for k, p in enumerate(self.parameters) if p.ordered]
+        return np.array(sorted(ordered, key=lambda k: not self.continuous[k]), dtype=np.intp)

@@ -1,1 +1,11 @@
-""""""
+"""Published conformance suites: subclass one, name your class, and inherit its tests. Needs pytest."""
+
+import pytest
+
+# The suites' asserts then explain themselves in a contributor's own repository too.
+pytest.register_assert_rewrite("fenceline.testing.solvers", "fenceline.testing.algorithms")
+
+from fenceline.testing.algorithms import AlgorithmSuite  # noqa: E402
+from fenceline.testing.solvers import FakeSubproblem, SolverSuite  # noqa: E402
+
+__all__ = ["AlgorithmSuite", "FakeSubproblem", "SolverSuite"]

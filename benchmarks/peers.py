@@ -1,0 +1,133 @@
+"""Other optimisers behind the interface of our own: each asks, has it measured, and tells.
+
+They run through :func:`fenceline.minimize` like any algorithm, so that budget, clock and
+``problem.measure`` are the same for everybody. Only unconstrained problems are meant.
+"""
+
+import warnings
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import optuna
+import skopt
+
+from fenceline.admm import Iterate
+from fenceline.configuration import Configuration
+from fenceline.parameter import Categorical, Integer, Parameter, Real, Value
+from fenceline.problem import Evaluator, Problem
+from fenceline.space import Algorithm, Module, Space
+
+
+@dataclass(frozen=True, slots=True)
+class SkoptJoint:
+    """The paper's JOPT(BO): scikit-optimize's Gaussian process over all variables at once.
+
+    One categorical per module and every hyper-parameter of every algorithm, active or not.
+
+    Parameters
+    ----------
+    base_estimator, acq_func, initial : str, str, int
+        As ``skopt.Optimizer`` takes them; everything else is left at its default.
+    """
+
+    base_estimator: str = "GP"
+    acq_func: str = "EI"
+    initial: int = 10
+
+    def iterates(
+        self, problem: Problem, evaluator: Evaluator, rng: np.random.Generator
+    ) -> Iterator[Iterate]:
+        """Ask and tell until the budget is spent."""
+        space = problem.space
+        optimizer = skopt.Optimizer(
+            joint_dimensions(space),
+            base_estimator=self.base_estimator,
+            acq_func=self.acq_func,
+            n_initial_points=self.initial,
+            random_state=int(rng.integers(2**31)),
+        )
+        while True:
+            with warnings.catch_warnings():
+                # Points asked twice and length scales at their bounds are scikit-optimize's own affair.
+                warnings.simplefilter("ignore")
+                point = optimizer.ask()
+                optimizer.tell(point, measured(evaluator, joint_configuration(space, point)))
+        yield  # makes this a generator, as every algorithm is
+
+
+@dataclass(frozen=True, slots=True)
+class OptunaTPE:
+    """Optuna's tree-structured Parzen estimator with its defaults, over the conditional space."""
+
+    def iterates(
+        self, problem: Problem, evaluator: Evaluator, rng: np.random.Generator
+    ) -> Iterator[Iterate]:
+        """Ask and tell until the budget is spent."""
+        optuna.logging.set_verbosity(optuna.logging.WARNING)
+        sampler = optuna.samplers.TPESampler(seed=int(rng.integers(2**31)))
+        study = optuna.create_study(sampler=sampler)
+        while True:
+            trial = study.ask()
+            choices = {m.name: suggested(trial, m) for m in problem.space.modules}
+            study.tell(trial, measured(evaluator, problem.space.configuration(choices)))
+        yield  # makes this a generator, as every algorithm is
+
+
+def measured(evaluator: Evaluator, configuration: Configuration) -> float:
+    """Return the objective of a configuration, known or new."""
+    evaluator.submit(configuration)
+    evaluator.drain()
+    evaluation = evaluator.known(configuration)
+    assert evaluation is not None, "a drained evaluator knows what was submitted"
+    return evaluation.objective
+
+
+def joint_dimensions(space: Space) -> list[Any]:
+    """Return scikit-optimize's dimensions: the choices, then the columns of theta."""
+    choices = [skopt.space.Categorical([a.name for a in m.algorithms]) for m in space.modules]
+    return choices + [_dimension(p) for p in space.parameters]
+
+
+def joint_configuration(space: Space, point: list[Any]) -> Configuration:
+    """Return the configuration a point stands for; what is inactive is dropped."""
+    values = iter(point[len(space.modules) :])
+    settings = {
+        (m.name, a.name): {name: _plain(next(values)) for name in a.params}
+        for m in space.modules
+        for a in m.algorithms
+    }
+    names = [(m.name, str(name)) for m, name in zip(space.modules, point, strict=False)]
+    return space.configuration({m: (name, settings[m, name]) for m, name in names})
+
+
+def suggested(trial: optuna.Trial, module: Module) -> tuple[str, dict[str, Value]]:
+    """Let a trial choose an algorithm, then that algorithm's own hyper-parameters."""
+    by_name: dict[str, Algorithm] = {a.name: a for a in module.algorithms}
+    chosen = by_name[trial.suggest_categorical(module.name, list(by_name))]
+    prefix = f"{module.name}.{chosen.name}"
+    return chosen.name, {n: _suggest(trial, f"{prefix}.{n}", p) for n, p in chosen.params.items()}
+
+
+def _dimension(parameter: Parameter) -> Any:
+    if isinstance(parameter, Categorical):
+        return skopt.space.Categorical(list(parameter.choices))
+    kind = skopt.space.Real if isinstance(parameter, Real) else skopt.space.Integer
+    prior = "log-uniform" if parameter.log else "uniform"
+    return kind(parameter.low, parameter.high, prior=prior)
+
+
+def _suggest(trial: optuna.Trial, name: str, parameter: Parameter) -> Value:
+    if isinstance(parameter, Categorical):
+        value: Value = trial.suggest_categorical(name, list(parameter.choices))
+        return value
+    if isinstance(parameter, Integer):
+        return int(trial.suggest_int(name, parameter.low, parameter.high, log=parameter.log))
+    return float(trial.suggest_float(name, parameter.low, parameter.high, log=parameter.log))
+
+
+def _plain(value: Any) -> Value:
+    """Return a value as Python's own type, which is what a configuration holds."""
+    plain: Value = value.item() if isinstance(value, np.generic) else value
+    return plain

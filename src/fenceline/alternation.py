@@ -1,0 +1,172 @@
+"""theta-min and z-min on the *acquisition*: alternate over modules until no block can do better.
+
+Measured alternation spends evaluations to learn that a block has nothing to gain while the other
+stands still. On the surrogate alternation is free, so the blocks settle first and only what they
+agree on is measured.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from fenceline.lattice import Lattice
+from fenceline.promise import Promise
+from fenceline.space import Choices
+from fenceline.surrogates.structure import Structure
+
+Array = NDArray[np.float64]
+Indices = NDArray[np.intp]
+
+
+@dataclass(frozen=True, slots=True)
+class Candidate:
+    """A pipeline and the log acquisition it promises."""
+
+    value: float
+    z: Choices
+    theta: Array
+
+
+@dataclass(frozen=True, slots=True)
+class Search:
+    """How thoroughly the acquisition is maximised."""
+
+    starts: int = 4
+    elites: int = 10
+    random: int = 4
+    local: int = 32
+    sweeps: int = 3
+    rounds: int = 4
+
+    def __call__(
+        self,
+        promise: Promise,
+        structure: Structure,
+        lattice: Lattice,
+        z: Indices,
+        theta: Array,
+        rng: np.random.Generator,
+    ) -> list[Candidate]:
+        """Return promising pipelines, best first; `z` and `theta` hold what is known, best first."""
+        climb = _Climb(promise, structure, rng)
+        modules = structure.space.modules
+        elite_z, elite_theta = z[: self.elites], theta[: self.elites]
+        near = rng.integers(len(elite_z), size=self.local)
+        steps = 10.0 ** rng.uniform(-2.5, -0.5, self.local)
+        near_z, near_theta = elite_z[near], lattice.perturb(rng, elite_theta[near], steps)
+        drawn = lattice.sample(rng, self.random)
+
+        # z-min: every algorithm with its best known hyper-parameters, a few random ones, and the
+        # components of the best pipelines with small changes.
+        pools = []
+        for i, module in enumerate(modules):
+            count = len(module.algorithms)
+            best_known = np.unique(z[:, i], return_index=True)[1]
+            algorithm = np.concatenate(
+                [
+                    elite_z[:, i],
+                    z[best_known, i],
+                    np.tile(np.arange(count), self.random),
+                    near_z[:, i],
+                ]
+            )
+            rows = np.concatenate(
+                [elite_theta, theta[best_known], np.repeat(drawn, count, axis=0), near_theta]
+            )
+            pools.append(climb.pool(i, algorithm, rows))
+        starts = np.arange(min(self.starts, len(elite_z)))
+        chosen, values = climb(pools, np.tile(starts[:, None], len(modules)), self.sweeps)
+        found = [
+            Candidate(float(values[s]), *_assembled(structure, pools, chosen[s]))
+            for s in np.argsort(-values, kind="stable")
+        ]
+
+        # theta-min: the best two, with ever smaller steps of their active hyper-parameters.
+        refined = [self._refine(climb, lattice, candidate, rng) for candidate in found[:2]]
+        return sorted([*refined, *found], key=lambda candidate: -candidate.value)
+
+    def _refine(
+        self, climb: _Climb, lattice: Lattice, candidate: Candidate, rng: np.random.Generator
+    ) -> Candidate:
+        structure = climb.structure
+        for size in 0.2 * 0.35 ** np.arange(self.rounds):
+            rows = np.repeat(candidate.theta[None], self.local + 1, axis=0)
+            rows[1:] = lattice.perturb(rng, rows[1:], size * rng.uniform(0.2, 1.0, self.local))
+            pools = [climb.pool(i, np.full(len(rows), j), rows) for i, j in enumerate(candidate.z)]
+            chosen, values = climb(pools, np.zeros((1, len(pools)), dtype=np.intp), 1)
+            if values[0] > candidate.value:
+                candidate = Candidate(float(values[0]), *_assembled(structure, pools, chosen[0]))
+        return candidate
+
+
+@dataclass(frozen=True, slots=True)
+class _Pool:
+    """Components that one module may take, and what each shares with the evaluations of each model."""
+
+    algorithm: Indices
+    theta: Array
+    effects: tuple[tuple[Array, Array], ...]
+
+
+@dataclass(frozen=True, slots=True)
+class _Climb:
+    """Coordinate ascent over modules: the component of one module moves, the others stand still."""
+
+    promise: Promise
+    structure: Structure
+    rng: np.random.Generator
+
+    def pool(self, i: int, algorithm: Indices, theta: Array) -> _Pool:
+        part = self.structure.part(i, algorithm, theta)
+        return _Pool(algorithm, theta, tuple(p.effects(i, part) for p in self.promise.processes))
+
+    def __call__(
+        self, pools: Sequence[_Pool], chosen: Indices, sweeps: int
+    ) -> tuple[Indices, Array]:
+        """Move all starts (rows of component indices) uphill together."""
+        chosen = chosen.copy()
+        values = np.full(len(chosen), -np.inf)
+        for _ in range(sweeps):
+            before = chosen.copy()
+            for i in self.rng.permutation(len(pools)):
+                along = self._along(pools, chosen, int(i))
+                chosen[:, i] = along.argmax(axis=1)
+                values = along.max(axis=1)
+            if (chosen == before).all():
+                break
+        return chosen, values
+
+    def _along(self, pools: Sequence[_Pool], chosen: Indices, i: int) -> Array:
+        """Return the acquisition of every start with every component of module i."""
+        predictions = []
+        for m, process in enumerate(self.promise.processes):
+            term, factor = pools[i].effects[m]
+            others = [(pool.effects[m], chosen[:, k]) for k, pool in enumerate(pools) if k != i]
+            terms = sum(
+                (effects[0][c] for effects, c in others), np.zeros((len(chosen), term.shape[1]))
+            )
+            factors = np.full((len(chosen), term.shape[1]), process.amplitudes.interaction)
+            for effects, c in others:
+                factors *= effects[1][c]
+            cross = factors[:, None] * factor
+            cross += term
+            cross += terms[:, None]
+            predictions.append(process.predict(cross.reshape(-1, term.shape[1])))
+        return self.promise.value(predictions).reshape(len(chosen), -1)
+
+
+def _assembled(
+    structure: Structure, pools: Sequence[_Pool], chosen: Indices
+) -> tuple[Choices, Array]:
+    """Put the chosen components together; what is not active is NaN."""
+    theta = np.full(len(structure.space.parameters), np.nan)
+    z = []
+    for i, (pool, c) in enumerate(zip(pools, chosen, strict=True)):
+        z.append(int(pool.algorithm[c]))
+        columns = structure.space.columns[i][z[i]]
+        theta[columns] = pool.theta[c, columns]
+    return tuple(z), theta

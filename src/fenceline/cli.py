@@ -1,0 +1,73 @@
+"""The ``fenceline`` command. Each sub-command lives in a module of its own and is added here by one line.
+
+Exit codes: 0 an answer inside the fence, 2 wrong use, 3 no answer inside the fence, 130 interrupted.
+"""
+
+import sys
+from typing import Annotated, Any
+
+import typer
+from typer.core import TyperGroup
+
+from fenceline import __version__
+from fenceline.demo.command import demo
+from fenceline.errors import FencelineError
+
+WRONG_USE, INTERRUPTED = 2, 130
+# Typer's own class of usage errors has no public name; BadParameter is the one that has.
+_UsageError: Any = typer.BadParameter.__base__
+
+
+class Commands(TyperGroup):
+    """The commands, with one way to fail: a line that says what is wrong and what to do."""
+
+    def main(self, *args: Any, **kwargs: Any) -> Any:
+        """Run a command line and leave with its exit code."""
+        kwargs["standalone_mode"] = False
+        try:
+            code = super().main(*args, **kwargs)
+        except _UsageError as mistake:
+            command = mistake.ctx.command_path if mistake.ctx else "fenceline"
+            _fail(f"{mistake.format_message().rstrip('.')}. See '{command} --help'.")
+            code = WRONG_USE
+        except FencelineError as mistake:
+            _fail(str(mistake))
+            code = WRONG_USE
+        except (KeyboardInterrupt, typer.Abort):
+            _fail("interrupted.")
+            code = INTERRUPTED
+        sys.exit(code if isinstance(code, int) else 0)
+
+
+app = typer.Typer(
+    cls=Commands,
+    help="The best machine-learning pipeline inside the fence.",
+    pretty_exceptions_enable=False,
+)
+
+
+def _show_version(wanted: bool) -> None:
+    if wanted:
+        typer.echo(f"fenceline {__version__}")
+        raise typer.Exit
+
+
+@app.callback(invoke_without_command=True)
+def _options(
+    context: typer.Context,
+    version: Annotated[
+        bool,
+        typer.Option(
+            "--version", callback=_show_version, is_eager=True, help="Show the version and leave."
+        ),
+    ] = False,
+) -> None:
+    if context.invoked_subcommand is None:
+        typer.echo(context.get_help())
+
+
+app.command()(demo)
+
+
+def _fail(message: str) -> None:
+    typer.echo(f"fenceline: {message}", err=True)

@@ -1,0 +1,149 @@
+"""The default algorithm: ADMM whose sub-problems are solved on one surrogate of all pipelines.
+
+One iteration: theta-min and z-min alternate on the acquisition until they agree
+(:mod:`fenceline.alternation`), what they agree on is measured, and the multipliers gather what
+the constraints still lack. Proposals lie on the lattice, so theta_d = delta holds throughout and
+lambda stays zero; u is eliminated in closed form.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from fenceline.alternation import Search
+from fenceline.configuration import Configuration
+from fenceline.iterate import Iterate
+from fenceline.lagrangian import Lagrangian, Scales
+from fenceline.lattice import Lattice
+from fenceline.memory import Memory
+from fenceline.precision import Adaptive, Fixed
+from fenceline.problem import Evaluator, Problem
+
+Array = NDArray[np.float64]
+
+_MOST_ENUMERATED = 20_000
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Consensus:
+    """Settings of the default algorithm.
+
+    Parameters
+    ----------
+    rho : float
+        Penalty of a squared, scaled violation; doubled while the best merit is infeasible.
+    precision : Adaptive or Fixed
+        Evaluations between two updates of the multipliers.
+    search : Search
+        How thoroughly the acquisition is maximised.
+    transform : bool
+        Let the evidence choose between a metric and its logarithm.
+    failures : bool
+        Learn where pipelines fail, and keep away.
+    """
+
+    rho: float = 1.0
+    precision: Adaptive | Fixed = Fixed(2)  # noqa: RUF009 - frozen
+    search: Search = Search()  # noqa: RUF009 - frozen
+    transform: bool = True
+    failures: bool = True
+
+    def iterates(
+        self, problem: Problem, evaluator: Evaluator, rng: np.random.Generator
+    ) -> Iterator[Iterate]:
+        """Run until the evaluator says that the budget is spent."""
+        memory = Memory(problem, evaluator, transform=self.transform)
+        for configuration in _design(problem, rng):
+            evaluator.submit(configuration)
+
+        mu, rho, t = np.zeros(len(problem.constraints)), self.rho, 0
+        while True:
+            scales = Scales.observed(problem, evaluator.history)
+            for _ in range(self.precision(t)):
+                memory.refresh()
+                lagrangian = Lagrangian(problem, scales, rho, mu, _upper(problem))
+                evaluator.submit(self._propose(memory, lagrangian, rng))
+
+            # Multipliers: the minimiser of the merit over everything measured shows what the
+            # constraints still lack; where it is infeasible, the penalty was too weak.
+            memory.refresh()
+            if memory.ok.any():
+                merits = lagrangian.merits(memory.losses(scales), memory.excesses(scales))
+                best = int(np.argmin(merits))
+                excess = memory.excesses(scales)[best]
+                u = lagrangian.slack(excess)
+                lack = excess + u
+                mu = mu + rho * lack
+                z, theta = memory.row(best)
+                if np.any(excess > 0.0):
+                    rho = min(2.0 * rho, 1e6 * self.rho)
+                nothing = np.zeros(0)
+                prices = Lagrangian(problem, scales, rho, mu, _upper(problem)).prices()
+                yield Iterate(
+                    t, z, theta, nothing, nothing, u, mu, rho, math.hypot(*lack), 0.0,
+                    len(evaluator.history), prices,
+                )  # fmt: skip
+            t += 1
+
+    def _propose(
+        self, memory: Memory, lagrangian: Lagrangian, rng: np.random.Generator
+    ) -> Configuration:
+        """Return the unmeasured configuration that promises most."""
+        space, evaluator = memory.problem.space, memory.evaluator
+        if memory.ok.any():
+            promise = memory.promise(learn_failures=self.failures)
+            merits = lagrangian.merits(
+                memory.losses(lagrangian.scales), memory.excesses(lagrangian.scales)
+            )
+            order = np.flatnonzero(memory.ok)[np.argsort(merits, kind="stable")]
+            found = self.search(
+                promise, memory.structure, memory.lattice, memory.z[order], memory.theta[order], rng
+            )
+            for candidate in found:
+                configuration = space.decode(candidate.z, candidate.theta)
+                if (
+                    evaluator.known(configuration) is None
+                    and configuration not in evaluator.pending
+                ):
+                    return configuration
+        return _anything_new(memory, rng)
+
+
+def _upper(problem: Problem) -> Array:
+    return np.array([0.0 if c.sense == "==" else np.inf for c in problem.constraints])
+
+
+def _design(problem: Problem, rng: np.random.Generator) -> Iterator[Configuration]:
+    """Yield the first pipelines: something safe, then every algorithm of every module about equally often."""
+    space = problem.space
+    yield space.decode(space.first, space.centre)
+    most = max(len(module.algorithms) for module in space.modules)
+    rows = min(max(most, 5), 23)
+    theta = Lattice(space).sample(rng, rows)
+    columns = []
+    for module in space.modules:
+        count = len(module.algorithms)
+        columns.append(
+            np.concatenate([rng.permutation(count) for _ in range(-(-rows // count))])[:rows]
+        )
+    for row, choices in enumerate(np.array(columns).T):
+        yield space.decode(tuple(int(j) for j in choices), theta[row])
+
+
+def _anything_new(memory: Memory, rng: np.random.Generator) -> Configuration:
+    """Return an unmeasured configuration at random; a known one only when there is no other."""
+    space, evaluator = memory.problem.space, memory.evaluator
+    for _ in range(100):
+        configuration = space.sample(rng)
+        if evaluator.known(configuration) is None and configuration not in evaluator.pending:
+            return configuration
+    if space.cardinality <= _MOST_ENUMERATED:
+        for candidate in space.configurations():
+            if evaluator.known(candidate) is None and candidate not in evaluator.pending:
+                return candidate
+    return configuration

@@ -1,0 +1,109 @@
+"""Everything measured, encoded, and the models that learn from it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+import numpy as np
+from numpy.typing import NDArray
+
+from fenceline.lagrangian import Scales
+from fenceline.lattice import Lattice
+from fenceline.problem import Evaluator, Problem
+from fenceline.promise import Chance, Promise
+from fenceline.surrogates.metric_model import MetricModel
+from fenceline.surrogates.shared import SharedProcess
+from fenceline.surrogates.structure import Part, Structure
+
+Array = NDArray[np.float64]
+
+
+@dataclass
+class Memory:
+    """Everything measured, encoded, and the models that learn from it."""
+
+    problem: Problem
+    evaluator: Evaluator
+    transform: bool = True
+    z: NDArray[np.intp] = field(init=False)
+    theta: Array = field(init=False)
+    ok: NDArray[np.bool_] = field(init=False)
+
+    def __post_init__(self) -> None:
+        space = self.problem.space
+        self.structure = Structure(space)
+        self.lattice = Lattice(space)
+        self.z = np.empty((0, len(space.modules)), dtype=np.intp)
+        self.theta = np.empty((0, len(space.parameters)))
+        self.ok = np.empty(0, dtype=np.bool_)
+        self._loss = np.empty(0)
+        self._excess = np.empty((0, len(self.problem.constraints)))
+        self._models = [
+            MetricModel(self.structure, self.transform) for _ in range(1 + self._excess.shape[1])
+        ]
+        self._failure = MetricModel(self.structure, transform=False)
+
+    def refresh(self) -> None:
+        """Take in what has been measured since the last call."""
+        new = self.evaluator.history[len(self.ok) :]
+        if not new:
+            return
+        encoded = [self.problem.space.encode(e.configuration) for e in new]
+        good = [e for e in new if e.ok]
+        constraints = self.problem.constraints
+        self.z = np.vstack([self.z, [z for z, _ in encoded]])
+        self.theta = np.vstack([self.theta, [theta for _, theta in encoded]])
+        self.ok = np.append(self.ok, [e.ok for e in new])
+        self._loss = np.append(self._loss, [e.objective for e in good])
+        if good:
+            excess = [[c.excess(e.metrics[c.metric]) for c in constraints] for e in good]
+            self._excess = np.vstack(
+                [self._excess, np.array(excess).reshape(len(good), len(constraints))]
+            )
+
+    def row(self, index: int) -> tuple[tuple[int, ...], Array]:
+        """Return z and theta of a successful evaluation."""
+        at = np.flatnonzero(self.ok)[index]
+        return tuple(int(j) for j in self.z[at]), self.theta[at]
+
+    def losses(self, scales: Scales) -> Array:
+        """Return f of the successful evaluations, scaled."""
+        return self._loss / scales.loss
+
+    def excesses(self, scales: Scales) -> Array:
+        """Return g - eps of the successful evaluations, scaled."""
+        return self._excess / scales.constraints
+
+    def promise(self, *, learn_failures: bool) -> Promise:
+        """Return the acquisition under everything known, with what is pending taken at its prediction."""
+        parts = self.structure.parts(self.z, self.theta)
+        good = [part[np.flatnonzero(self.ok)] for part in parts]
+        columns = [self._loss, *self._excess.T]
+        processes = [model.update(good, y) for model, y in zip(self._models, columns, strict=True)]
+        chances = []
+        for model, process, constraint in zip(
+            self._models[1:], processes[1:], self.problem.constraints, strict=True
+        ):
+            equality = constraint.sense == "=="
+            low = model.warped(-constraint.tolerance) if equality else -np.inf
+            chances.append(Chance(process, low, model.warped(constraint.tolerance)))
+        if learn_failures and not self.ok.all():
+            failure = self._failure.update(parts, (~self.ok).astype(np.float64))
+            chances.append(Chance(failure, -np.inf, self._failure.warped(0.5)))
+        promise = Promise(processes[0], self._best(processes[0], good), tuple(chances))
+        pending = self.evaluator.pending
+        if not pending:
+            return promise
+        z, theta = zip(*(self.problem.space.encode(c) for c in pending), strict=True)
+        return promise.believing(self.structure.parts(np.array(z), np.array(theta)))
+
+    def _best(self, process: SharedProcess, good: list[Part]) -> float | None:
+        """Return the best feasible loss with its noise taken out, as the model sees it."""
+        slack = [c.tolerance for c in self.problem.constraints]
+        equal = np.array([c.sense == "==" for c in self.problem.constraints], dtype=np.bool_)
+        excess = np.where(equal, np.abs(self._excess), self._excess)
+        feasible = np.flatnonzero((excess <= slack).all(axis=1))
+        if len(feasible) == 0:
+            return None
+        top = feasible[np.argsort(self._loss[feasible], kind="stable")[:10]]
+        return float(process.predict_pipelines([part[top] for part in good])[0].min())

@@ -1,0 +1,89 @@
+"""What a journal holds: proposals, outcomes, and the state of the algorithm, in the order of time."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field, fields
+from pathlib import Path
+from typing import Any, TypeAlias, get_args
+
+from fenceline.errors import JournalDamagedError
+from fenceline.problem import Status
+
+
+@dataclass(frozen=True, slots=True)
+class Proposal:
+    """A configuration was handed to a worker."""
+
+    ticket: int
+    configuration: Mapping[str, Any]
+    """As :meth:`Configuration.to_dict` writes it and :meth:`Space.configuration` reads it."""
+
+
+@dataclass(frozen=True, slots=True)
+class Finish:
+    """The measurement of a proposal ended."""
+
+    ticket: int
+    status: Status
+    metrics: Mapping[str, float] = field(default_factory=dict)
+    seconds: float = 0.0
+    cpu_seconds: float = 0.0
+    megabytes: float = 0.0
+    message: str = ""
+    traceback: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Iterate:
+    """The algorithm completed an iteration."""
+
+    state: Mapping[str, Any]
+
+
+Event: TypeAlias = Proposal | Finish | Iterate
+"""One record of a run."""
+
+KINDS: dict[str, type[Event]] = {"proposal": Proposal, "outcome": Finish, "iterate": Iterate}
+_UNSAID = {"metrics": {}, "seconds": 0.0, "cpu_seconds": 0.0, "megabytes": 0.0} | dict.fromkeys(
+    ("message", "traceback"), ""
+)
+
+
+def write(event: Event) -> tuple[str, dict[str, Any]]:
+    """Return an event's kind and its fields, without those that say nothing."""
+    kind = next(kind for kind, record in KINDS.items() if isinstance(event, record))
+    values = {f.name: getattr(event, f.name) for f in fields(event)}
+    return kind, {n: v for n, v in values.items() if n not in _UNSAID or v != _UNSAID[n]}
+
+
+def read(records: list[dict[str, Any]], path: Path) -> list[Event]:
+    """Make events of a journal's records, and check that they tell a possible story."""
+    proposed: set[int] = set()
+    finished: set[int] = set()
+    events = []
+    for number, record in enumerate(records):
+        kind = record.pop("kind")
+        try:
+            event = KINDS[kind](**record)
+        except (KeyError, TypeError) as problem:
+            raise _impossible(path, number, f"a {kind!r} cannot be read: {problem}") from problem
+        if isinstance(event, Proposal):
+            if event.ticket in proposed:
+                raise _impossible(path, number, f"ticket {event.ticket} is proposed twice")
+            proposed.add(event.ticket)
+        elif isinstance(event, Finish):
+            if event.ticket not in proposed or event.ticket in finished:
+                story = "finishes twice" if event.ticket in finished else "was never proposed"
+                raise _impossible(path, number, f"ticket {event.ticket} {story}")
+            if event.status not in get_args(Status):
+                raise _impossible(path, number, f"no status is called {event.status!r}")
+            finished.add(event.ticket)
+        events.append(event)
+    return events
+
+
+def _impossible(path: Path, number: int, story: str) -> JournalDamagedError:
+    # The header is line 1, so record 0 stands in line 2.
+    return JournalDamagedError(
+        f"Line {number + 2} of the journal {path} makes no sense: {story}. It was written by "
+        "another version of Fenceline, or by another program."
+    )

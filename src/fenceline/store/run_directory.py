@@ -1,0 +1,147 @@
+"""A run on the disk: `meta.json` says what it is about, `journal.jsonl` what happened."""
+
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any, Self
+
+from fenceline.configuration import Configuration
+from fenceline.errors import StoreError
+from fenceline.problem import Evaluation
+from fenceline.store import meta as description
+from fenceline.store.journal import Journal, scan
+from fenceline.store.records import Event, Finish, Iterate, Proposal, read, write
+
+META, JOURNAL = "meta.json", "journal.jsonl"
+
+
+class RunDirectory:
+    """A run that can be continued after any end; made by :meth:`open`.
+
+    Attributes
+    ----------
+    path : Path
+        The directory.
+    meta : dict
+        What the run is about, as it was when the run started.
+    events : list
+        What had happened before it was opened, in the order in which it was written. Events
+        written now are not added: memory stays flat however long the run is.
+    """
+
+    def __init__(
+        self, path: Path, meta: Mapping[str, Any], journal: Journal, events: list[Event]
+    ) -> None:
+        self.path = path
+        self.meta = dict(meta)
+        self.events = events
+        self._journal = journal
+
+    @classmethod
+    def open(cls, path: str | Path, meta: Mapping[str, Any]) -> Self:
+        """Continue the run in a directory, or start one there.
+
+        Parameters
+        ----------
+        path : str or Path
+            Made if it does not exist.
+        meta : mapping
+            Everything that decides what the run does: space, objective, constraints, seed,
+            settings of the algorithm, fingerprint of the data. Records, arrays and tables are
+            described by :func:`fenceline.store.meta.plain`.
+
+        Raises
+        ------
+        RunMismatchError
+            The directory holds a run of something else; the message lists what differs.
+        RunLockedError
+            Another process is writing to it.
+        StoreError
+            The directory is damaged, cannot be written, or was written by a newer version.
+        """
+        path = Path(path)
+        try:
+            path.mkdir(parents=True, exist_ok=True)
+        except OSError as problem:
+            raise StoreError(
+                f"The run directory {path} cannot be made ({problem.strerror}). Choose one on a "
+                "disk that can be written to."
+            ) from problem
+        journal = Journal(path / JOURNAL)
+        try:
+            # Only now: the journal's lock guards the whole directory.
+            found = description.load(path / META)
+            wanted = description.stamped(meta)
+            if found is not None:
+                description.check(found, wanted, path)
+            elif journal.records:
+                raise StoreError(
+                    f"{path / JOURNAL} has records, but {META} is missing beside it. Restore it "
+                    "from a copy, or choose another run directory."
+                )
+            else:
+                description.save(path / META, wanted)
+            events = read(journal.records, path / JOURNAL)
+        except BaseException:
+            journal.close()
+            raise
+        journal.records = []
+        return cls(path, found or wanted, journal, events)
+
+    def propose(self, ticket: int, configuration: Configuration) -> None:
+        """Note that a configuration is about to be measured."""
+        self._write(Proposal(ticket, configuration.to_dict()))
+
+    def finish(self, ticket: int, evaluation: Evaluation) -> None:
+        """Note how the measurement of a proposal ended; what is derived from it is not kept."""
+        self._write(
+            Finish(
+                ticket,
+                evaluation.status,
+                evaluation.metrics,
+                evaluation.seconds,
+                evaluation.cpu_seconds,
+                evaluation.megabytes,
+                evaluation.message,
+                evaluation.traceback,
+            )
+        )
+
+    def iterate(self, state: Mapping[str, Any]) -> None:
+        """Note the state of the algorithm after an iteration."""
+        self._write(Iterate(state))
+
+    def close(self) -> None:
+        """Let another process continue the run."""
+        self._journal.close()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+    def _write(self, event: Event) -> None:
+        self._journal.append(*write(event))
+
+
+def read_run(path: str | Path) -> tuple[dict[str, Any], list[Event]]:
+    """Read a run without locking or changing it, even while it is being written.
+
+    Returns
+    -------
+    meta : dict
+        What the run is about.
+    events : list of Proposal, Finish or Iterate
+        What has happened, in order; a record that is just being written is left out.
+    """
+    path = Path(path)
+    meta = description.load(path / META)
+    if meta is None:
+        raise StoreError(f"{path} holds no run: there is no {META} in it.")
+    description.check(meta, meta, path)
+    try:
+        data = (path / JOURNAL).read_bytes()
+    except OSError as problem:
+        raise StoreError(f"{path / JOURNAL} cannot be read ({problem.strerror}).") from problem
+    records, _, _ = scan(data, path / JOURNAL)
+    return meta, read(records, path / JOURNAL)

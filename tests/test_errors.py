@@ -1,0 +1,54 @@
+import inspect
+
+import pytest
+
+from fenceline import errors
+from fenceline.errors import FencelineError, suggestion
+
+EXCEPTIONS = [
+    value
+    for value in vars(errors).values()
+    if inspect.isclass(value) and issubclass(value, Exception)
+]
+
+
+@pytest.mark.parametrize("exception", EXCEPTIONS, ids=lambda e: e.__name__)
+def test_every_exception_hangs_on_the_one_tree_and_is_drawn_in_it(exception):
+    assert issubclass(exception, FencelineError)
+    assert exception.__name__ in errors.__doc__
+    assert exception.__doc__
+
+
+@pytest.mark.parametrize(
+    ("name", "builtin"),
+    [
+        ("DefinitionError", ValueError),
+        ("MeasurementError", ValueError),
+        ("MissingDependencyError", ImportError),
+    ],
+)
+def test_exceptions_can_be_caught_by_their_builtin_kind(name, builtin):
+    assert issubclass(getattr(errors, name), builtin)
+
+
+@pytest.mark.parametrize(
+    "name", ["SpaceError", "ConfigurationError", "ConstraintError", "BudgetError"]
+)
+def test_bad_definitions_can_be_caught_together(name):
+    assert issubclass(getattr(errors, name), errors.DefinitionError)
+
+
+def test_near_miss_is_suggested():
+    assert suggestion("latency", ["latency_us", "loss"]) == " Did you mean 'latency_us'?"
+
+
+def test_known_names_are_listed_when_none_is_near():
+    assert suggestion("zzz", ["loss", "auc"]) == " Known: 'loss', 'auc'."
+
+
+def test_nothing_is_suggested_when_nothing_is_known():
+    assert suggestion("zzz", []) == ""
+
+
+def test_names_of_any_type_and_any_iterable_are_accepted():
+    assert suggestion(5, (n for n in ["5a"])) == " Did you mean '5a'?"

@@ -1,0 +1,11 @@
+import fenceline
+
+NAMES = """
+ADMM Adaptive Algorithm Categorical Choice Configuration Constraint Evaluation Fixed Integer Module
+Problem Real Result Space metric minimize
+"""
+
+
+def test_the_public_names_are_these():
+    assert sorted(fenceline.__all__) == NAMES.split()
+    assert all(hasattr(fenceline, name) for name in fenceline.__all__)
