@@ -59,14 +59,28 @@ class SkoptJoint:
 
 @dataclass(frozen=True, slots=True)
 class OptunaTPE:
-    """Optuna's tree-structured Parzen estimator with its defaults, over the conditional space."""
+    """Optuna's tree-structured Parzen estimator over the conditional space, with its defaults.
+
+    Parameters
+    ----------
+    group : bool
+        Multivariate within each group of hyper-parameters that are active together.
+    """
+
+    group: bool = False
 
     def iterates(
         self, problem: Problem, evaluator: Evaluator, rng: np.random.Generator
     ) -> Iterator[Iterate]:
         """Ask and tell until the budget is spent."""
         optuna.logging.set_verbosity(optuna.logging.WARNING)
-        sampler = optuna.samplers.TPESampler(seed=int(rng.integers(2**31)))
+        seed = int(rng.integers(2**31))
+        if self.group:
+            with warnings.catch_warnings():
+                warnings.simplefilter("ignore", optuna.exceptions.ExperimentalWarning)
+                sampler = optuna.samplers.TPESampler(seed=seed, multivariate=True, group=True)
+        else:
+            sampler = optuna.samplers.TPESampler(seed=seed)
         study = optuna.create_study(sampler=sampler)
         while True:
             trial = study.ask()

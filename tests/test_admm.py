@@ -13,6 +13,7 @@ from fenceline.testing import AlgorithmSuite
 
 class TestDefault(AlgorithmSuite):
     algorithm = fl.ADMM
+    budget = 14
 
 
 class TestPaper(AlgorithmSuite):

@@ -4,6 +4,7 @@ from typer.testing import CliRunner, Result
 from fenceline import __version__
 from fenceline.cli import app
 from fenceline.demo.credit import Credit
+from fenceline.errors import StoreError
 
 LOOSE = ["--latency-us", "1000", "--gap", "0.5"]
 
@@ -89,6 +90,27 @@ def test_interrupted_demo_shows_what_it_has_and_ends_with_code_130(
     monkeypatch.setattr(Credit, "__call__", interrupt_the_third)
     result = run("demo", "--seconds", "60", *LOOSE)
     assert result.exit_code == 130
-    assert "2 pipelines measured" in result.stdout
+    assert "Interrupted: 2 pipelines measured" in result.stdout
     assert "The best pipeline inside the fence" in result.stdout
-    assert result.stderr == "fenceline: interrupted.\n"
+
+
+def test_ctrl_c_before_the_search_ends_with_code_130_and_no_traceback(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    def interrupt() -> Credit:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(Credit, "load", interrupt)
+    result = run("demo")
+    assert result.exit_code == 130
+    assert "Traceback" not in result.output
+
+
+def test_an_error_of_the_library_becomes_one_line(monkeypatch: pytest.MonkeyPatch) -> None:
+    def refuse() -> Credit:
+        raise StoreError("The directory cannot be read; choose another.")
+
+    monkeypatch.setattr(Credit, "load", refuse)
+    result = run("demo")
+    assert result.exit_code == 2
+    assert result.stderr == "fenceline: The directory cannot be read; choose another.\n"

@@ -16,7 +16,7 @@ def test_importing_fenceline_loads_nothing_heavy():
 
 
 def test_importing_fenceline_is_quick():
-    # Processor time, so that a busy machine does not fail it; the best of three, so that a cold
+    # Processor time, so that a busy machine does not fail it; the best of two, so that a cold
     # disk does not either.
     code = "import time; import fenceline; print(time.process_time())"
-    assert min(float(fresh(code)[0]) for _ in range(3)) < 1.0
+    assert min(float(fresh(code)[0]) for _ in range(2)) < 1.0

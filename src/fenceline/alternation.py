@@ -22,6 +22,9 @@ Array = NDArray[np.float64]
 Indices = NDArray[np.intp]
 
 
+_EXACT = 16  # components per start and module whose acquisition is computed exactly
+
+
 @dataclass(frozen=True, slots=True)
 class Candidate:
     """A pipeline and the log acquisition it promises."""
@@ -85,9 +88,8 @@ class Search:
             for s in np.argsort(-values, kind="stable")
         ]
 
-        # theta-min: the best two, with ever smaller steps of their active hyper-parameters.
-        refined = [self._refine(climb, lattice, candidate, rng) for candidate in found[:2]]
-        return sorted([*refined, *found], key=lambda candidate: -candidate.value)
+        # theta-min: the best, with ever smaller steps of its active hyper-parameters.
+        return [self._refine(climb, lattice, found[0], rng), *found]
 
     def _refine(
         self, climb: _Climb, lattice: Lattice, candidate: Candidate, rng: np.random.Generator
@@ -141,22 +143,39 @@ class _Climb:
         return chosen, values
 
     def _along(self, pools: Sequence[_Pool], chosen: Indices, i: int) -> Array:
-        """Return the acquisition of every start with every component of module i."""
-        predictions = []
-        for m, process in enumerate(self.promise.processes):
-            term, factor = pools[i].effects[m]
-            others = [(pool.effects[m], chosen[:, k]) for k, pool in enumerate(pools) if k != i]
-            terms = sum(
-                (effects[0][c] for effects, c in others), np.zeros((len(chosen), term.shape[1]))
-            )
-            factors = np.full((len(chosen), term.shape[1]), process.amplitudes.interaction)
-            for effects, c in others:
-                factors *= effects[1][c]
-            cross = factors[:, None] * factor
-            cross += term
-            cross += terms[:, None]
-            predictions.append(process.predict(cross.reshape(-1, term.shape[1])))
-        return self.promise.value(predictions).reshape(len(chosen), -1)
+        """Return the acquisition of every start with every component of module i.
+
+        Only components that look best under an optimistic deviation are worth the exact one, which
+        costs a product with an n x n matrix; the others are out of the race.
+        """
+        processes = self.promise.processes
+        crosses = [self._cross(m, pools, chosen, i) for m in range(len(processes))]
+        rough = [p.predict_roughly(cross) for p, cross in zip(processes, crosses, strict=True)]
+        hopes = self.promise.value(rough).reshape(len(chosen), -1)
+        count = hopes.shape[1]
+        rows = np.arange(hopes.size)
+        if count > _EXACT:
+            best = np.argpartition(-hopes, _EXACT, axis=1)[:, :_EXACT]
+            rows = (best + count * np.arange(len(chosen))[:, None]).ravel()
+        exact = [p.predict(cross[rows]) for p, cross in zip(processes, crosses, strict=True)]
+        values = np.full(hopes.size, -np.inf)
+        values[rows] = self.promise.value(exact)
+        return values.reshape(hopes.shape)
+
+    def _cross(self, m: int, pools: Sequence[_Pool], chosen: Indices, i: int) -> Array:
+        """Return kernel rows of model m for every start with every component of module i."""
+        term, factor = pools[i].effects[m]
+        shape = (len(chosen), term.shape[1])
+        terms = np.zeros(shape)
+        factors = np.full(shape, self.promise.processes[m].amplitudes.interaction)
+        for k, pool in enumerate(pools):
+            if k != i:
+                terms += pool.effects[m][0][chosen[:, k]]
+                factors *= pool.effects[m][1][chosen[:, k]]
+        cross = factors[:, None] * factor
+        cross += term
+        cross += terms[:, None]
+        return cross.reshape(-1, shape[1])
 
 
 def _assembled(

@@ -50,6 +50,8 @@ class Block:
         self, solver: Solver, evaluations: int, rng: np.random.Generator
     ) -> NDArray[np.float64] | None:
         """Let a solver spend some evaluations; return the best point, if any pipeline succeeded."""
+        if not self.parameters:
+            evaluations = 1  # nothing moves: one measurement says everything
         for point in islice(solver.proposals(self, rng), evaluations):
             configuration = self.configure(point)
             self._open.append((point, configuration))

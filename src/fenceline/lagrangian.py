@@ -6,6 +6,7 @@ slacks and scales can change without losing a single observation.
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Literal, TypeAlias
 
 import numpy as np
@@ -100,14 +101,14 @@ class Lagrangian:
         return {str(c): float(p) for c, p in zip(self.problem.constraints, worth, strict=True)}
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Integers:
     """theta_d: the integer and categorical coordinates of theta, in unit or in raw measure."""
 
     space: Space
     units: UnitsName
 
-    @property
+    @cached_property
     def columns(self) -> NDArray[np.intp]:
         """Where in theta they are."""
         return np.array(
@@ -117,18 +118,29 @@ class Integers:
 
     def of(self, theta: Theta) -> Array:
         """Return theta_d, relaxed: any real number within the range."""
-        if self.units == "unit":
-            return theta[self.columns]
-        return np.array(
-            [float(self.space.parameters[k].unit_to_raw(theta[k])) for k in self.columns]
-        )
+        values = theta[self.columns]
+        if self.units == "raw":
+            return np.where(
+                self._log,
+                self._low * np.exp(values * self._log_ratio),
+                self._low + values * self._width,
+            )
+        return values
+
+    def put(self, theta: Theta, values: Array) -> Theta:
+        """Return a theta whose integer coordinates are these; the inverse of :meth:`of`."""
+        if self.units == "raw":
+            bent = np.log(np.maximum(values, 0.5) / np.maximum(self._low, 0.5)) / self._log_ratio
+            values = np.where(self._log, bent, (values - self._low) / np.maximum(self._width, 1.0))
+        theta = theta.copy()
+        theta[self.columns] = values
+        return theta
 
     def clip(self, values: Array) -> Array:
         """Project onto the relaxed range: the theta-min of inactive integers."""
-        if self.units == "unit":
-            return np.clip(values, 0.0, 1.0)
-        low, high = self._range()
-        return np.clip(values, low, high)
+        if self.units == "raw":
+            return np.clip(values, self._low, self._low + self._width)
+        return np.clip(values, 0.0, 1.0)
 
     def round(self, values: Array) -> Array:
         """Project onto the lattice: the delta-min."""
@@ -139,21 +151,24 @@ class Integers:
             [float(p.project(np.float64(v))) for p, v in zip(parameters, values, strict=True)]
         )
 
-    def put(self, theta: Theta, values: Array) -> Theta:
-        """Return a theta whose integer coordinates are these."""
-        theta = theta.copy()
-        if self.units == "unit":
-            theta[self.columns] = values
-        else:
-            for k, value in zip(self.columns, values, strict=True):
-                theta[k] = float(self.space.parameters[k].raw_to_unit(np.float64(value)))
-        return theta
+    @cached_property
+    def _low(self) -> Array:
+        return np.array([float(self.space.parameters[k].low) for k in self.columns])
 
-    def _range(self) -> tuple[Array, Array]:
-        parameters = [self.space.parameters[k] for k in self.columns]
-        return np.array([float(p.low) for p in parameters]), np.array(
-            [float(p.high) for p in parameters]
+    @cached_property
+    def _width(self) -> Array:
+        return np.array([float(self.space.parameters[k].high) for k in self.columns]) - self._low
+
+    @cached_property
+    def _log(self) -> NDArray[np.bool_]:
+        return np.array([self.space.parameters[k].log for k in self.columns], dtype=np.bool_) & (
+            self._width > 0
         )
+
+    @cached_property
+    def _log_ratio(self) -> Array:
+        low = np.where(self._log, self._low, 1.0)
+        return np.where(self._log, np.log(np.maximum((low + self._width) / low, 1.0)), 1.0)
 
 
 def _spread(values: Sequence[float]) -> float:

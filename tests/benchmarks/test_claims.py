@@ -1,5 +1,6 @@
 import numpy as np
 import pytest
+
 from benchmarks.claims import Claim, adaptive_claim, rho_claim, rival_claim, warm_claim
 from benchmarks.incumbents import Comparison, Trajectory
 
@@ -42,6 +43,9 @@ def test_a_warm_start_level_with_a_cold_one_is_not_better():
 def test_one_rho_that_ends_elsewhere_refutes_robustness():
     runs = {"one": flat(1.0, 2.0, 3.0), "ten": flat(1.0, 2.0, 3.0)}
     assert rho_claim("rho", "one", {"10": "ten"}, runs).holds
+    # The same quartiles, yet another answer on most problems.
+    runs["ten"] = flat(2.0, 3.0, 1.0)
+    assert not rho_claim("rho", "one", {"10": "ten"}, runs).holds
     runs["ten"] = flat(5.0, 6.0, 7.0)
     assert not rho_claim("rho", "one", {"10": "ten"}, runs).holds
 

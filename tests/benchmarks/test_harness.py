@@ -5,8 +5,8 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from benchmarks.harness import Curve, Job, read, run, run_all
 
+from benchmarks.harness import Curve, Job, read, run, run_all
 from fenceline import ADMM, Problem
 from fenceline.baselines import RandomSearch
 from fenceline.problems import artificial

@@ -2,6 +2,7 @@ import math
 
 import numpy as np
 import pytest
+
 from benchmarks.incumbents import Trajectory, compare, log_advantage, quartiles, time_grid
 
 

@@ -3,10 +3,10 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from benchmarks.incumbents import Trajectory
-from benchmarks.paper_artificial import CURVES, FIGURES, disturbance, main
 
 from benchmarks import paper_artificial
+from benchmarks.incumbents import Trajectory
+from benchmarks.paper_artificial import CURVES, FIGURES, disturbance, main
 
 
 @pytest.fixture(scope="module")
@@ -40,7 +40,9 @@ def test_a_tiny_run_keeps_every_curve_apart(tiny: Path):
     assert len(list((tiny / "runs" / "0.1s").glob("*.csv"))) == 2 * len(ours)
 
 
-@pytest.mark.parametrize(("share", "remarked"), [(0.98, False), (0.3, True)])
-def test_runs_that_shared_their_core_are_remarked_upon(share: float, remarked: bool):
-    run = Trajectory(np.array([0.1]), np.array([1.0]), np.array([1.0]), 1, share)
-    assert bool(disturbance({"curve": [run]})) is remarked
+@pytest.mark.parametrize(("disturbed", "remarked"), [(0, False), (3, True)])
+def test_a_few_runs_that_lost_their_core_are_enough_for_a_remark(disturbed: int, remarked: bool):
+    shares = [0.2] * disturbed + [0.98] * (10 - disturbed)
+    one = np.array([1.0])
+    runs = {"curve": [Trajectory(one, one, one, 1, share) for share in shares]}
+    assert bool(disturbance(runs)) is remarked

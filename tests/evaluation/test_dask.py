@@ -84,7 +84,8 @@ def open_cluster(directory: Path, workers: int) -> Iterator[Cluster]:
         for _ in range(workers):
             cluster.start_worker()
         with distributed.Client(cluster.address, set_as_default=False) as client:
-            client.wait_for_workers(workers, timeout=60)
+            if workers:
+                client.wait_for_workers(workers, timeout=60)
         yield cluster
 
 
@@ -147,6 +148,18 @@ def test_a_client_is_used_as_it_is_and_not_closed(cluster: Cluster) -> None:
         assert client.status == "running"
 
 
-def test_an_address_where_nobody_answers_is_named() -> None:
+def test_an_address_where_nobody_answers_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("fenceline.evaluation.dask.CONNECT_SECONDS", 1.0)
     with pytest.raises(EngineError, match=r"No Dask scheduler answers at tcp://127\.0\.0\.1:9 "):
         Dask("tcp://127.0.0.1:9")
+
+
+def test_a_cluster_without_workers_is_not_waited_for_for_ever(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("fenceline.evaluation.dask.PATIENCE_SECONDS", 1.0)
+    with open_cluster(tmp_path, 0) as cluster, contextlib.closing(Dask(cluster.address)) as engine:
+        engine.put(abs)
+        engine.submit(0, -3)
+        with pytest.raises(EngineError, match="no worker for 1 seconds"):
+            engine.next(30)

@@ -131,6 +131,18 @@ def test_a_crash_is_reported_with_the_line_it_happened_in() -> None:
     assert "test_local.py" in found.traceback
 
 
+def test_a_task_that_writes_into_its_channel_is_the_only_one_lost() -> None:
+    def meddle(bad: bool) -> int:
+        if bad:
+            for descriptor in range(3, 20):
+                with contextlib.suppress(OSError):
+                    os.write(descriptor, (8).to_bytes(8, "little") + b"rubbish!")
+        return 1
+
+    found = outcomes(meddle, [False, True, False])
+    assert [outcome.status for outcome in found] == ["ok", "crashed", "ok"]
+
+
 def test_a_function_that_workers_cannot_load_stops_with_the_reason() -> None:
     with pytest.raises(EngineError, match=r"cannot load the function.*only_at_home"):
         outcomes(FailsToLoad(), [1])

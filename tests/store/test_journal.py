@@ -190,7 +190,7 @@ def test_ctrl_c_while_writing_leaves_no_half_record(
 
     with closing(Journal(path)) as journal:
         with monkeypatch.context() as patch:
-            patch.setattr(os, "fdatasync", interrupted)
+            patch.setattr(os, "fsync", interrupted)
             with pytest.raises(KeyboardInterrupt):
                 journal.append("note", {"number": 0})
         journal.append("note", {"number": 1})

@@ -182,7 +182,7 @@ def test_a_read_only_directory_is_refused(path: Path) -> None:
 def test_memory_stays_flat_and_a_long_journal_opens_fast(
     path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(os, "fdatasync", lambda _: None)  # the disk is not what is tested here
+    monkeypatch.setattr(os, "fsync", lambda _: None)  # the disk is not what is tested here
     proposed, measured = configuration(), evaluation(seconds=0.125)
     held = []
     with RunDirectory.open(path, META) as run:

@@ -56,9 +56,11 @@ def demo(
     )
     with Reporter(console, seconds).follow() as reporter:
         result = minimize(task, seconds=seconds, seed=seed, callbacks=[reporter])
+    interrupted = result.ended == "interrupted"
     say(
         console,
-        f"{len(result.evaluations)} pipelines measured in {result.seconds:.0f} s, {result.feasible_fraction:.0%} of them inside the fence.",
+        f"{'Interrupted: ' if interrupted else ''}{len(result.evaluations)} pipelines measured "
+        f"in {result.seconds:.0f} s, {result.feasible_fraction:.0%} of them inside the fence.",
     )
     if result.best is None:
         say(console, result.message)
@@ -66,8 +68,8 @@ def demo(
         confirmed = credit.confirm(result.best.configuration)
         answer(console, result, result.best, confirmed)
         explain(console, result, confirmed, len(credit.search), len(credit.test))
-    if result.ended == "interrupted":
-        raise KeyboardInterrupt
+    if interrupted:
+        raise typer.Exit(130)
     if result.best is None:
         raise typer.Exit(3)
 

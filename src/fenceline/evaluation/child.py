@@ -9,6 +9,8 @@ import subprocess
 import sys
 import tempfile
 import time
+import uuid
+from collections.abc import Collection
 from pathlib import Path
 from typing import IO, Any
 
@@ -27,8 +29,11 @@ class Child:
     def __init__(self, parcel: Parcel, limits: Limits) -> None:
         self.ready = False
         self.hung_up = False
+        self.garbled = False
+        self._ended = False
         self.ticket: int | None = None
         self.started = time.monotonic()
+        self.mark = f"FENCELINE_CHILD={uuid.uuid4().hex}"
         self._outgoing = memoryview(b"")
         self._incoming = bytearray()
         self.channel, theirs = socket.socketpair()
@@ -44,7 +49,9 @@ class Child:
                 os.close(lifeline)
         self.channel.setblocking(False)
         # The channel alone does not tell of a death: a copy forked by a task may hold it open.
-        self.pidfd = os.pidfd_open(self._process.pid) if hasattr(os, "pidfd_open") else None
+        self.pidfd: int | None = None
+        with contextlib.suppress(AttributeError, OSError):  # Linux since 5.3
+            self.pidfd = os.pidfd_open(self._process.pid)
 
     def _start(
         self, channel: int, parcel: int, lifeline: int, limits: Limits
@@ -59,12 +66,14 @@ class Child:
             stderr=self._report,
             pass_fds=(channel, parcel, lifeline),
             start_new_session=True,
-            env=os.environ | environment(limits.threads),
+            env=os.environ | environment(limits.threads) | dict([self.mark.split("=")]),
         )
 
     @property
     def alive(self) -> bool:
         """Whether the process runs; a dead one is not reaped, so its group can still be named."""
+        if not hasattr(os, "waitid"):  # macOS, before Python 3.13
+            return self._process.poll() is None
         options = os.WEXITED | os.WNOHANG | os.WNOWAIT
         return os.waitid(os.P_PID, self._process.pid, options) is None
 
@@ -97,8 +106,12 @@ class Child:
         end = head + guard.LENGTH.unpack_from(self._incoming)[0]
         if len(self._incoming) < end:
             return None
-        message: tuple[Any, ...] = pickle.loads(memoryview(self._incoming)[head:end])
-        self._incoming = bytearray()
+        body, self._incoming = bytes(self._incoming[head:end]), bytearray()
+        try:
+            message: tuple[Any, ...] = pickle.loads(body)
+        except Exception:
+            self.hung_up = self.garbled = True  # nothing in the channel can be trusted any more
+            return None
         return message
 
     def _read(self) -> bytes:
@@ -109,14 +122,19 @@ class Child:
         self._incoming += piece
         return piece
 
-    def end(self) -> int | None:
-        """Kill the child and all it started; return how the child itself ended."""
-        if self._process.returncode is None:
+    def kill(self) -> None:
+        """Have the child and its process group end, without waiting for it."""
+        if not self._ended:
             with contextlib.suppress(ProcessLookupError, PermissionError):
                 os.killpg(self._process.pid, signal.SIGKILL)
-            # A process stuck in the kernel cannot be waited for; the run goes on without it.
-            with contextlib.suppress(subprocess.TimeoutExpired):
-                self._process.wait(5)
+
+    def end(self) -> int | None:
+        """Kill the child and its process group; return how the child itself ended."""
+        self.kill()
+        # A process stuck in the kernel cannot be waited for; the run goes on without it.
+        with contextlib.suppress(subprocess.TimeoutExpired):
+            self._process.wait(5)
+        self._ended = True  # its number may now name another group
         return self._process.returncode
 
     def report(self) -> str:
@@ -135,6 +153,24 @@ class Child:
         self.channel.close()
         self._report.close()
         os.close(self._lifeline)
+
+
+def sweep(marks: Collection[str]) -> None:
+    """Kill what children started in sessions of its own, out of reach of their process groups.
+
+    Such processes are known by a variable in their environment. The scan is repeated until it
+    finds none, because they may have started others meanwhile.
+    """
+    needles = [mark.encode() for mark in marks]
+    found = bool(needles) and os.path.isdir("/proc/self")
+    while found:
+        found = False
+        for name in filter(str.isdigit, os.listdir("/proc")):
+            with contextlib.suppress(OSError):
+                variables = Path(f"/proc/{name}/environ").read_bytes()
+                if any(needle in variables for needle in needles):
+                    os.kill(int(name), signal.SIGKILL)
+                    found = True
 
 
 def outcome(reply: tuple[Any, ...]) -> tuple[Outcome, bool]:

@@ -22,9 +22,12 @@ except ImportError as problem:
     ) from problem
 
 PATIENCE_SECONDS = 60.0
-"""How long a run waits for a scheduler that went away, or for the first worker."""
+"""How long a run waits for a scheduler that went away, or while there is no worker."""
+CONNECT_SECONDS = 10.0
+"""How long the first connection may take."""
 _ATTEMPTS = 3
 _TICK_SECONDS = 0.25
+_CENSUS_SECONDS = 2.0
 
 
 class Dask:
@@ -58,17 +61,15 @@ class Dask:
         self._attempts: dict[int, int] = {}
         self._arrived: queue.SimpleQueue[tuple[int, Future]] = queue.SimpleQueue()
         self._finished: deque[tuple[int, Outcome]] = deque()
-        self._workers = (-1e9, 1)
+        self._threads = 0
+        self._counted = -1e9
+        self._last_seen = time.monotonic()
 
     @property
     def workers(self) -> int:
         """How many threads the cluster's workers have, at present; at least 1."""
-        asked, count = self._workers
-        if time.monotonic() - asked > 2.0 and self._client.status == "running":
-            with contextlib.suppress(OSError):
-                count = max(1, sum(self._client.nthreads().values()))
-            self._workers = (time.monotonic(), count)
-        return count
+        self._count()
+        return max(1, self._threads)
 
     def put(self, function: Callable[[Any], Any]) -> None:
         """Send the function and its data to every worker, and to those that join later."""
@@ -90,6 +91,7 @@ class Dask:
         while not self._finished and self._pending:
             if not self._placed or self._client.status != "running":
                 self._recover(until)
+            self._count()
             self._take(max(0.0, min(_TICK_SECONDS, until - time.monotonic())))
             if not self._finished and time.monotonic() >= until:
                 return None
@@ -120,6 +122,22 @@ class Dask:
         assert self._parcel is not None
         self._client.register_plugin(_Place(self._parcel, self.limits), name=self._name)
         self._placed = True
+
+    def _count(self) -> None:
+        """Ask the scheduler for its workers now and then; without any, nothing would ever end."""
+        now = time.monotonic()
+        if now - self._counted < _CENSUS_SECONDS or self._client.status != "running":
+            return
+        with contextlib.suppress(OSError):
+            self._threads = sum(self._client.nthreads().values())
+        self._counted = now
+        if self._threads:
+            self._last_seen = now
+        elif self._pending and now - self._last_seen > PATIENCE_SECONDS:
+            raise EngineError(
+                f"The Dask cluster has had no worker for {PATIENCE_SECONDS:g} seconds. What has "
+                "finished is kept; start workers with 'dask worker ADDRESS' and resume."
+            )
 
     def _send(self, ticket: int) -> None:
         if not self._placed or self._client.status != "running":
@@ -229,9 +247,9 @@ def _run(name: str, argument: bytes) -> bytes:
     return found
 
 
-def _connect(address: str, timeout: float = 10.0) -> "Client":
+def _connect(address: str, timeout: float | None = None) -> "Client":
     try:
-        return Client(address, timeout=timeout, set_as_default=False)
+        return Client(address, timeout=timeout or CONNECT_SECONDS, set_as_default=False)
     except (OSError, ValueError) as problem:
         raise EngineError(
             f"No Dask scheduler answers at {address} ({problem}). Start one with 'dask scheduler' "

@@ -28,7 +28,7 @@ class Engine(Protocol):
 
     @property
     def workers(self) -> int:
-        """How many tasks run at once."""
+        """How many tasks run at once; on a cluster this may change."""
 
     def put(self, function: Callable[[Any], Any]) -> None:
         """Place the function, and the data it holds, where tasks run. Once, before any submit."""
@@ -37,7 +37,7 @@ class Engine(Protocol):
         """Start ``function(argument)``, or queue it; never blocks for its result."""
 
     def next(self, timeout: float | None = None) -> tuple[int, Outcome] | None:
-        """Return the next finished task, or None when `timeout` seconds pass without one."""
+        """Return the next finished task; None after `timeout` seconds or if nothing is pending."""
 
     def cancel(self, ticket: int) -> None:
         """Stop a task; it is still reported, as cancelled unless it finished before."""

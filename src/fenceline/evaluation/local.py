@@ -10,7 +10,7 @@ from collections.abc import Callable
 from typing import Any
 
 from fenceline.errors import DefinitionError, EngineError
-from fenceline.evaluation.child import Child, cause, outcome
+from fenceline.evaluation.child import Child, cause, outcome, sweep
 from fenceline.evaluation.engine import Outcome
 from fenceline.evaluation.limits import Limits
 from fenceline.evaluation.parcel import Parcel, dumps
@@ -64,7 +64,7 @@ class Local:
 
     def place(self, parcel: Parcel) -> None:
         """Use a function that is pickled already; the parcel stays the caller's to close."""
-        self._drop_children()
+        self._remove(*self._children)
         self._close_parcel()
         self._parcel = parcel
 
@@ -105,7 +105,7 @@ class Local:
     def close(self) -> None:
         """Kill every child with all it started; what was queued is forgotten."""
         self._queue.clear()
-        self._drop_children()
+        self._remove(*self._children)
         self._selector.close()
         self._close_parcel()
 
@@ -184,12 +184,13 @@ class Local:
     def _mourn(self, child: Child) -> None:
         """Report the task of a child that died, or a child that could not even start."""
         returncode = child.end()
+        reason = "It wrote into its channel." if child.garbled else cause(returncode)
         report = child.report()
         if child.ready:
             if child.ticket is not None and returncode == -signal.SIGALRM:
                 self._report(child, "timeout", self._overdue())
             elif child.ticket is not None:
-                self._report(child, "crashed", cause(returncode), report)
+                self._report(child, "crashed", reason, report)
             self._remove(child)
             return
         self._remove(child)
@@ -197,7 +198,7 @@ class Local:
         if self._failed_starts >= _STARTS:
             raise EngineError(
                 f"Worker processes do not start: {_STARTS} in a row ended while they loaded the "
-                f"function. {cause(returncode)}\n{report}".rstrip()
+                f"function. {reason}\n{report}".rstrip()
             )
 
     def _enforce(self) -> None:
@@ -243,24 +244,24 @@ class Local:
         result = Outcome(status, message=message, traceback=trace, seconds=seconds)
         self._finished.append((child.ticket, result))
 
-    def _remove(self, child: Child) -> None:
-        """End a child; another takes its place when a task needs it."""
-        self._children.remove(child)
-        if child in self._idle:
-            self._idle.remove(child)
-        self._selector.unregister(child.channel)
-        if child.pidfd is not None:
-            self._selector.unregister(child.pidfd)
-        child.close()
+    def _remove(self, *children: Child) -> None:
+        """End children and all they started; others take their place when tasks need them."""
+        for child in children:
+            child.kill()
+        for child in children:
+            self._children.remove(child)
+            if child in self._idle:
+                self._idle.remove(child)
+            self._selector.unregister(child.channel)
+            if child.pidfd is not None:
+                self._selector.unregister(child.pidfd)
+            child.close()
+        sweep([child.mark for child in children])
 
     def _close_parcel(self) -> None:
         if self._own_parcel is not None:
             self._own_parcel.close()
         self._parcel = self._own_parcel = None
-
-    def _drop_children(self) -> None:
-        for child in list(self._children):
-            self._remove(child)
 
 
 def processors() -> int:

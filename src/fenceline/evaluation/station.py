@@ -2,13 +2,14 @@
 
 import pickle
 import threading
+import time
 from collections.abc import Callable
 
 from fenceline.evaluation.engine import Outcome
-from fenceline.evaluation.guard import describe
+from fenceline.evaluation.guard import describe, dump
 from fenceline.evaluation.limits import Limits
 from fenceline.evaluation.local import Local
-from fenceline.evaluation.parcel import Parcel, dumps
+from fenceline.evaluation.parcel import Parcel
 
 _POLL_SECONDS = 0.2
 _IDLE_SECONDS = 60.0
@@ -32,6 +33,7 @@ class Station:
         self._busy = 0
         self._closed = False
         self._lock = threading.Lock()
+        self._used = 0.0
         self._timer: threading.Timer | None = None
 
     def run(self, argument: bytes, abandoned: Callable[[], bool]) -> bytes:
@@ -46,7 +48,7 @@ class Station:
             self._give_back(engine, sound=False)
             raise
         self._give_back(engine, sound=True)
-        return dumps(finished[1])
+        return dump(finished[1])
 
     def close(self) -> None:
         """End all children; running tasks end at their next look."""
@@ -73,16 +75,24 @@ class Station:
             if self._closed:
                 self._tidy()
                 return
-            # A run that vanished says no goodbye: its children must not stay for ever.
-            if self._timer is not None:
-                self._timer.cancel()
-            self._timer = threading.Timer(_IDLE_SECONDS, self._retire)
-            self._timer.daemon = True
-            self._timer.start()
+            self._used = time.monotonic()
+            if self._timer is None:
+                self._wait(_IDLE_SECONDS)
+
+    def _wait(self, seconds: float) -> None:
+        """Look after the idle children later: a run that vanished says no goodbye."""
+        self._timer = threading.Timer(seconds, self._retire)
+        self._timer.daemon = True
+        self._timer.start()
 
     def _retire(self) -> None:
         with self._lock:
-            self._close_idle()
+            self._timer = None
+            rest = self._used + _IDLE_SECONDS - time.monotonic()
+            if rest > 0 and not self._closed:
+                self._wait(rest)
+            else:
+                self._close_idle()
 
     def _tidy(self) -> None:
         self._close_idle()

@@ -74,7 +74,7 @@ class Journal:
         try:
             while rest:
                 rest = rest[os.write(self._file, rest) :]
-            os.fdatasync(self._file)
+            os.fsync(self._file)
         except OSError as problem:
             self._take_back()
             self.close()

@@ -141,7 +141,7 @@ def _climb(gp: Surrogate, best: float, rows: Array, columns: NDArray[np.intp]) -
         jac=True,
         method="L-BFGS-B",
         bounds=Bounds(np.zeros(start.size), np.ones(start.size)),
-        options={"ftol": 1e-6, "maxiter": 40},
+        options={"ftol": 1e-6, "maxiter": 15},
     )
     return np.asarray(end.x.reshape(shape))
 

@@ -112,13 +112,23 @@ def _breed(errand: Errand) -> None:
 def _abandon(errand: Errand) -> int:
     """Succeed, but leave three processes: in the group, in a session of its own, and a copy."""
     for session in (False, True):
-        command = [sys.executable, "-c", f"import time; time.sleep({FOREVER})"]
-        child = subprocess.Popen(command, start_new_session=session)
-        child.returncode = 0  # no warning about a process that is abandoned on purpose
-        (Path(errand.directory) / str(child.pid)).write_text(started(child.pid) or "")
+        _start(errand, session)
     if os.fork() == 0:
         leave_name(errand)
     return errand.number**2
+
+
+def _desert(errand: Errand) -> NoReturn:
+    """Crash, and leave a process where the process group does not reach."""
+    _start(errand, session=True)
+    os._exit(3)
+
+
+def _start(errand: Errand, session: bool) -> None:
+    command = [sys.executable, "-c", f"import time; time.sleep({FOREVER})"]
+    child = subprocess.Popen(command, start_new_session=session)
+    child.returncode = 0  # no warning about a process that is abandoned on purpose
+    (Path(errand.directory) / str(child.pid)).write_text(started(child.pid) or "")
 
 
 def _shout(errand: Errand) -> int:
@@ -151,6 +161,7 @@ DEEDS: dict[str, Callable[[Errand], Any]] = {
     "hoard": _hoard,
     "breed": _breed,
     "abandon children": _abandon,
+    "desert": _desert,
     "shout": _shout,
     "return a function": _return_lambda,
 }
