@@ -16,7 +16,7 @@ from dataclasses import asdict, dataclass, fields, is_dataclass
 from functools import cache
 from multiprocessing import get_context
 from pathlib import Path
-from typing import Any
+from typing import Any, Protocol, TypeVar
 
 import numpy as np
 
@@ -64,6 +64,24 @@ class Curve:
         return True
 
 
+class Task(Protocol):
+    """A piece of work that leaves a CSV, written last, and a JSON of its settings beside it."""
+
+    @property
+    def part(self) -> Path: ...
+    @property
+    def record(self) -> Path: ...
+    @property
+    def settings(self) -> dict[str, Any]: ...
+    @property
+    def done(self) -> bool: ...
+    @property
+    def label(self) -> str: ...
+
+
+AnyTask = TypeVar("AnyTask", bound=Task)
+
+
 @dataclass(frozen=True, slots=True)
 class Job:
     """One curve on one problem, and the directory its result goes to."""
@@ -100,14 +118,30 @@ class Job:
     @property
     def done(self) -> bool:
         """Whether there is a result, and it was made with these settings."""
-        if not self.part.exists():
-            return False
-        settings: object = json.loads(self.record.read_text())["settings"]
-        return settings == self.settings
+        return is_done(self)
+
+    @property
+    def label(self) -> str:
+        """What progress calls it."""
+        return f"{self.curve.name}, seed {self.seed}"
 
 
-def run_all(jobs: Sequence[Job], processes: int) -> None:
-    """Run what has not been run yet, with progress on standard output."""
+def is_done(task: Task) -> bool:
+    """Tell whether there is a result, and it was made with these settings."""
+    if not task.part.exists():
+        return False
+    settings: object = json.loads(task.record.read_text())["settings"]
+    # Through JSON, which makes lists of tuples.
+    return bool(settings == json.loads(json.dumps(task.settings)))
+
+
+def run_all(
+    jobs: Sequence[AnyTask], processes: int, work: Callable[[AnyTask], None] | None = None
+) -> None:
+    """Run what has not been run yet, with progress on standard output.
+
+    `work` is a module-level function that does one task; :func:`run` if not given.
+    """
     # Two jobs with one file would overwrite each other, and two curves would look the same.
     shared = [path for path, n in Counter(job.part for job in jobs).items() if n > 1]
     if shared:
@@ -116,19 +150,23 @@ def run_all(jobs: Sequence[Job], processes: int) -> None:
         )
     waiting = [job for job in jobs if not job.done]
     print(f"{len(jobs) - len(waiting)} of {len(jobs)} runs are there already", flush=True)
-    for count, job in enumerate(_finished(waiting, processes), 1):
-        print(f"[{count}/{len(waiting)}] {job.curve.name}, seed {job.seed}", flush=True)
+    work = run if work is None else work  # type: ignore[assignment]
+    assert work is not None
+    for count, job in enumerate(_finished(waiting, processes, work), 1):
+        print(f"[{count}/{len(waiting)}] {job.label}", flush=True)
 
 
-def _finished(jobs: Sequence[Job], processes: int) -> Iterable[Job]:
+def _finished(
+    jobs: Sequence[AnyTask], processes: int, work: Callable[[AnyTask], None]
+) -> Iterable[AnyTask]:
     if processes == 1:
         for job in jobs:
-            run(job)
+            work(job)
             yield job
         return
     # Fresh interpreters: forked ones would share the parent's BLAS state.
     with ProcessPoolExecutor(processes, mp_context=get_context("spawn")) as pool:
-        futures = {pool.submit(run, job): job for job in jobs}
+        futures = {pool.submit(work, job): job for job in jobs}
         try:
             for future in as_completed(futures):
                 future.result()
@@ -172,13 +210,23 @@ def run(job: Job) -> None:
         "cpu_seconds": round(time.process_time() - cpu_started, 3),
         "optimum": problem.optimum,
     }
-    job.directory.mkdir(parents=True, exist_ok=True)
-    job.part.unlink(missing_ok=True)
-    record = {"settings": job.settings, "outcome": outcome}
-    job.record.write_text(json.dumps(record, indent=1) + "\n")
-    unfinished = job.part.with_suffix(f".{os.getpid()}")
-    write_csv(unfinished, ("seconds", "evaluation", "objective"), rows)
-    unfinished.replace(job.part)
+    keep(job, outcome, ("seconds", "evaluation", "objective"), rows)
+
+
+def keep(
+    task: Task,
+    outcome: dict[str, Any],
+    header: Sequence[str],
+    rows: Iterable[Sequence[object]],
+) -> None:
+    """Write what a task found, so that a run cut short leaves no half of it."""
+    task.part.parent.mkdir(parents=True, exist_ok=True)
+    task.part.unlink(missing_ok=True)
+    record = {"settings": task.settings, "outcome": outcome}
+    task.record.write_text(json.dumps(record, indent=1) + "\n")
+    unfinished = task.part.with_suffix(f".{os.getpid()}")
+    write_csv(unfinished, header, rows)
+    unfinished.replace(task.part)
 
 
 @cache

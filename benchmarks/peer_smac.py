@@ -1,20 +1,16 @@
 """SMAC3 behind the interface of our own algorithms, asked and told like the others."""
 
 import tempfile
+import warnings
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+import ConfigSpace as cs
 import numpy as np
-from ConfigSpace import (
-    Categorical as OneOf,
-    ConfigurationSpace,
-    EqualsCondition,
-    Float,
-    Integer as Whole,
-)
-from smac import HyperparameterOptimizationFacade as Facade, Scenario
+from smac import HyperparameterOptimizationFacade as Facade
+from smac import Scenario
 from smac.runhistory import TrialValue
 
 from benchmarks.peers import measured
@@ -61,24 +57,27 @@ class SMAC:
                 overwrite=True,
             )
             while True:
-                info = smac.ask()
+                with warnings.catch_warnings():
+                    # The mean of no incumbents, before there are any, is SMAC's own affair.
+                    warnings.simplefilter("ignore", RuntimeWarning)
+                    info = smac.ask()
                 value = measured(evaluator, pipeline(problem.space, dict(info.config)))
                 # Writing the run to disk after each trial is not the optimiser's work.
                 smac.tell(info, TrialValue(cost=value), save=False)
         yield  # makes this a generator, as every algorithm is
 
 
-def conditional_space(space: Space) -> ConfigurationSpace:
+def conditional_space(space: Space) -> cs.ConfigurationSpace:
     """Return ConfigSpace's view: a hyper-parameter is active when its algorithm is chosen."""
-    view = ConfigurationSpace()
+    view = cs.ConfigurationSpace()
     for module in space.modules:
-        chosen = OneOf(module.name, [a.name for a in module.algorithms])
+        chosen = cs.Categorical(module.name, [a.name for a in module.algorithms])
         view.add(chosen)
         for algorithm in module.algorithms:
             for name, parameter in algorithm.params.items():
                 own = _variable(f"{module.name}.{algorithm.name}.{name}", parameter)
                 view.add(own)
-                view.add(EqualsCondition(own, chosen, algorithm.name))
+                view.add(cs.EqualsCondition(own, chosen, algorithm.name))
     return view
 
 
@@ -99,8 +98,8 @@ def pipeline(space: Space, values: dict[str, Any]) -> Configuration:
 def _variable(name: str, parameter: Parameter) -> Any:
     if isinstance(parameter, Categorical):
         # By index: ConfigSpace turns values of mixed types into one type.
-        return OneOf(name, list(range(len(parameter.choices))))
-    kind = Float if isinstance(parameter, Real) else Whole
+        return cs.Categorical(name, list(range(len(parameter.choices))))
+    kind = cs.Float if isinstance(parameter, Real) else cs.Integer
     return kind(name, (parameter.low, parameter.high), log=parameter.log)
 
 

@@ -1,6 +1,6 @@
-"""Plots of incumbents against time, as PNG and SVG."""
+"""Plots of incumbents and regrets, as PNG and SVG."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -67,8 +67,44 @@ def plot_incumbents(
         figure.suptitle(title, fontsize=11, fontweight="bold")
         axes.set_title(subtitle, fontsize=8.5)
         figure.legend(loc="outside lower center", ncols=2, frameon=False)
-        paths = stem.with_suffix(".png"), stem.with_suffix(".svg")
-        figure.savefig(paths[0], dpi=150)
-        figure.savefig(paths[1], metadata={"Date": None})
-        plt.close(figure)
+        return _save(figure, stem)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Panel:
+    """One pair of axes: bands over their own abscissae, in the order of the legend."""
+
+    xlabel: str
+    curves: Mapping[str, tuple[NDArray[np.float64], Band]]
+
+
+def plot_regrets(stem: Path, panels: Sequence[Panel], *, title: str) -> tuple[Path, ...]:
+    """Draw panels side by side on log axes, with one legend; return the files written."""
+    with plt.rc_context(_STYLE):
+        figure, row = plt.subplots(
+            1,
+            len(panels),
+            figsize=(1.4 + 4.2 * len(panels), 4.6),
+            layout="constrained",
+            sharey=True,
+            squeeze=False,
+        )
+        for axes, panel in zip(row[0], panels, strict=True):
+            for (name, (x, band)), colour in zip(panel.curves.items(), _COLOURS, strict=False):
+                line = "--" if band.dashed else "-"
+                axes.plot(x, band.median, line, color=colour, label=name, linewidth=1.6)
+                axes.fill_between(x, band.low, band.high, color=colour, alpha=0.1, linewidth=0)
+            axes.set(xscale="log", yscale="log", xlabel=panel.xlabel)
+        row[0][0].set_ylabel("regret")
+        figure.suptitle(title, fontsize=10)
+        handles, labels = row[0][0].get_legend_handles_labels()
+        figure.legend(handles, labels, loc="outside lower center", ncols=3, frameon=False)
+        return _save(figure, stem)
+
+
+def _save(figure: Any, stem: Path) -> tuple[Path, ...]:
+    paths = stem.with_suffix(".png"), stem.with_suffix(".svg")
+    figure.savefig(paths[0], dpi=150)
+    figure.savefig(paths[1], metadata={"Date": None})
+    plt.close(figure)
     return paths

@@ -1,7 +1,7 @@
 import fenceline
 
 NAMES = """
-ADMM Adaptive Algorithm Categorical Choice Configuration Constraint Evaluation Fixed Integer Module
+ADMM Adaptive Algorithm Categorical Choice Configuration Constraint Evaluation Fixed Integer Limits Module
 Problem Real Result Space metric minimize
 """
 

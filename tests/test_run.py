@@ -7,10 +7,10 @@ import pytest
 
 import fenceline as fl
 from fenceline.baselines import RandomSearch
+from fenceline.desk import Desk
 from fenceline.errors import BudgetError, DefinitionError, MeasurementError
 from fenceline.evaluation.engine import Outcome
 from fenceline.problem import BudgetSpent
-from fenceline.run import Desk
 from fenceline.solvers import Random
 
 SPACE = fl.Space(

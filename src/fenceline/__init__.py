@@ -3,6 +3,7 @@
 from fenceline.admm import ADMM
 from fenceline.configuration import Choice, Configuration
 from fenceline.constraint import Constraint, metric
+from fenceline.evaluation.limits import Limits
 from fenceline.parameter import Categorical, Integer, Real
 from fenceline.precision import Adaptive, Fixed
 from fenceline.problem import Evaluation, Problem
@@ -23,6 +24,7 @@ __all__ = [
     "Evaluation",
     "Fixed",
     "Integer",
+    "Limits",
     "Module",
     "Problem",
     "Real",

@@ -1,23 +1,27 @@
-"""minimize(): where space, algorithm and engine are wired together, and nowhere else."""
+"""minimize(): where space, algorithm, engine and store are wired together, and nowhere else."""
 
 import math
 import numbers
+import signal
+import threading
 import time
 from collections import deque
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
+from contextlib import ExitStack, contextmanager
+from pathlib import Path
 from typing import Protocol
 
 import numpy as np
 
 from fenceline.admm import ADMM
-from fenceline.configuration import Configuration
-from fenceline.errors import BudgetError, DefinitionError, MeasurementError
-from fenceline.evaluation.engine import Engine, Outcome
-from fenceline.evaluation.serial import Serial
+from fenceline.desk import Desk, Progress
+from fenceline.errors import BudgetError, DefinitionError
+from fenceline.evaluation import Engine, Limits, open_engine
 from fenceline.iterate import Iterate
-from fenceline.problem import BudgetSpent, Evaluation, Evaluator, Problem
+from fenceline.problem import BudgetSpent, Evaluator, Problem
 from fenceline.result import Ending, Result
+from fenceline.store import RunDirectory
+from fenceline.store.meta import plain
 
 
 class Algorithm(Protocol):
@@ -29,24 +33,17 @@ class Algorithm(Protocol):
         """Search; yield ADMM iterates, or nothing."""
 
 
-@dataclass(frozen=True, slots=True)
-class Progress:
-    """What a callback is told after each evaluation."""
-
-    evaluation: Evaluation
-    best: Evaluation | None
-    count: int
-    feasible: int
-    seconds: float
-
-
 def minimize(
     problem: Problem,
     *,
     evaluations: int | None = None,
     seconds: float | None = None,
     algorithm: Algorithm | None = None,
+    workers: int = 1,
+    run_dir: str | Path | None = None,
     seed: int = 0,
+    limits: Limits | None = None,
+    engine: str | Engine | None = None,
     callbacks: Sequence[Callable[[Progress], None]] = (),
 ) -> Result:
     """Find the best feasible configuration within a budget.
@@ -59,8 +56,19 @@ def minimize(
         The budget; at least one is needed, the first to be spent ends the run.
     algorithm : ADMM or a baseline
         ``ADMM()`` by default.
+    workers : int
+        Pipelines measured at the same time, each in a guarded process of its own.
+    run_dir : path, optional
+        Where every proposal and outcome is written down as it happens. A directory that holds a
+        run of the same problem is continued: nothing in it is measured again, and `evaluations`
+        counts what is there.
     seed : int
         Same seed, same run.
+    limits : Limits, optional
+        Wall-clock seconds and megabytes that one measurement may use; it then runs in a guarded
+        process, and one that oversteps is recorded as ``timeout`` or ``memory``.
+    engine : str or Engine, optional
+        Where measurements run: by default on this machine; see :func:`fenceline.evaluation.open_engine`.
     callbacks : sequence of callables
         Each is called with a :class:`Progress` after every evaluation.
 
@@ -78,18 +86,25 @@ def minimize(
     if isinstance(algorithm, type) or not hasattr(algorithm, "iterates"):
         raise DefinitionError(f"minimize: algorithm must be one such as ADMM(). Got {algorithm!r}.")
 
-    engine = Serial()
-    desk = Desk(problem, engine, evaluations, seconds, callbacks)
+    opened = open_engine(engine, workers, limits)
     iterates: deque[Iterate] = deque()
     ended: Ending = "finished"
-    try:
-        iterates.extend(algorithm.iterates(problem, desk, np.random.default_rng(int(seed))))
-    except BudgetSpent:
-        ended = desk.ending
-    except KeyboardInterrupt:
-        ended = "interrupted"
-    finally:
-        engine.close()
+    with ExitStack() as stack:
+        if opened is not engine:  # what the user opened, the user closes
+            stack.callback(opened.close)
+        store = None
+        if run_dir is not None:
+            store = stack.enter_context(
+                RunDirectory.open(run_dir, _describe(problem, algorithm, seed))
+            )
+        stack.enter_context(_terminable())
+        desk = Desk(problem, opened, evaluations, seconds, callbacks, store)
+        try:
+            iterates.extend(algorithm.iterates(problem, desk, np.random.default_rng(int(seed))))
+        except BudgetSpent:
+            ended = desk.ending
+        except KeyboardInterrupt:
+            ended = "interrupted"
     return Result(
         problem,
         tuple(desk.history),
@@ -101,141 +116,29 @@ def minimize(
     )
 
 
-class Desk:
-    """The Evaluator of a run: hands configurations to the engine, files what comes back, keeps the budget."""
-
-    def __init__(
-        self,
-        problem: Problem,
-        engine: Engine,
-        evaluations: int | None = None,
-        seconds: float | None = None,
-        callbacks: Sequence[Callable[[Progress], None]] = (),
-    ) -> None:
-        self.problem = problem
-        self.engine = engine
-        self.limit = math.inf if evaluations is None else evaluations
-        self.started = self._idle_since = time.perf_counter()
-        self.deadline = math.inf if seconds is None else self.started + seconds
-        self.callbacks = callbacks
-        self.history: list[Evaluation] = []
-        self.finished_at: list[float] = []
-        self.suggest_seconds: list[float] = []
-        self.ending: Ending = "evaluations"
-        self._known: dict[Configuration, Evaluation] = {}
-        self._tickets: dict[int, Configuration] = {}
-        self._submitted = 0
-        self._repeats = 0
-        self._best: Evaluation | None = None
-        self._feasible = 0
-        engine.put(problem.measure)
-
-    @property
-    def pending(self) -> Sequence[Configuration]:
-        """Submitted and not finished."""
-        return tuple(self._tickets.values())
-
-    def known(self, configuration: Configuration) -> Evaluation | None:
-        """Return the evaluation of a configuration, if it has finished."""
-        return self._known.get(configuration)
-
-    def submit(self, configuration: Configuration) -> None:
-        """Measure a configuration unless it is known; return when a worker is free again."""
-        spent = time.perf_counter() - self._idle_since
-        if configuration in self._known or configuration in self._tickets.values():
-            self._count_repeat()
-            return
-        self._repeats = 0
-        self._stop_if(self._submitted >= self.limit, "evaluations")
-        self._stop_if(time.perf_counter() >= self.deadline, "seconds")
-        self.suggest_seconds.append(spent)
-        self._tickets[self._submitted] = configuration
-        self.engine.submit(self._submitted, configuration)
-        self._submitted += 1
-        while len(self._tickets) >= self.engine.workers:
-            self._collect()
-        self._idle_since = time.perf_counter()
-
-    def drain(self) -> None:
-        """Wait until nothing is pending."""
-        while self._tickets:
-            self._collect()
-        self._idle_since = time.perf_counter()
-
-    def _stop_if(self, over: bool, ending: Ending) -> None:
-        if over:
-            self.drain()
-            self.ending = ending
-            raise BudgetSpent
-
-    def _count_repeat(self) -> None:
-        """End a run that has nothing new to measure: every configuration known, or a solver that repeats itself."""
-        self._repeats += 1
-        self._stop_if(time.perf_counter() >= self.deadline, "seconds")
-        self._stop_if(
-            len(self._known) + len(self._tickets) >= self.problem.space.cardinality, "exhausted"
-        )
-        self._stop_if(self._repeats >= _MOST_REPEATS, "exhausted")
-
-    def _collect(self) -> None:
-        """File the next outcome."""
-        timeout = (
-            None if math.isinf(self.deadline) else max(0.0, self.deadline - time.perf_counter())
-        )
-        finished = self.engine.next(timeout)
-        if finished is None:
-            for ticket in tuple(self._tickets):
-                self.engine.cancel(ticket)
-            finished = self.engine.next(None)
-            assert finished is not None, "a cancelled task is reported"
-        ticket, outcome = finished
-        self._file(self._judge(self._tickets.pop(ticket), outcome))
-
-    def _judge(self, configuration: Configuration, outcome: Outcome) -> Evaluation:
-        metrics: dict[str, float] = {}
-        objective = violation = math.inf
-        status, message = outcome.status, outcome.message
-        if status == "ok":
-            try:
-                metrics = self.problem.check(outcome.value)
-                objective = metrics[self.problem.objective]
-                violation = self.problem.violation(metrics)
-            except MeasurementError as mistake:
-                # At the first evaluation it is the contract that is broken, and time should not be
-                # spent on it; later on it is one pipeline that misbehaves, and the run goes on.
-                if not any(e.ok for e in self.history):
-                    raise
-                status, message = "error", str(mistake)
-        return Evaluation(
-            configuration,
-            metrics,
-            objective,
-            violation,
-            status,
-            outcome.seconds,
-            message,
-            outcome.traceback,
-            outcome.cpu_seconds,
-            outcome.megabytes,
-        )
-
-    def _file(self, evaluation: Evaluation) -> None:
-        self.history.append(evaluation)
-        self.finished_at.append(time.perf_counter() - self.started)
-        self._known[evaluation.configuration] = evaluation
-        self._feasible += evaluation.feasible
-        if evaluation.feasible and (
-            self._best is None or evaluation.objective < self._best.objective
-        ):
-            self._best = evaluation
-        progress = Progress(
-            evaluation, self._best, len(self.history), self._feasible, self.finished_at[-1]
-        )
-        for callback in self.callbacks:
-            callback(progress)
+def _describe(problem: Problem, algorithm: Algorithm, seed: int) -> dict[str, object]:
+    """Return everything that decides what a run does."""
+    return {
+        "space": problem.space.to_dict(),
+        "objective": problem.objective,
+        "constraints": [plain(c) for c in problem.constraints],
+        "measure": plain(problem.measure),
+        "algorithm": plain(algorithm),
+        "seed": int(seed),
+    }
 
 
-_MOST_REPEATS = 1000
+@contextmanager
+def _terminable() -> Iterator[None]:
+    """Make SIGTERM end a run as Ctrl-C does: with the best so far."""
+    if threading.current_thread() is not threading.main_thread():
+        yield  # only the main thread may listen to signals
+        return
+    before = signal.signal(signal.SIGTERM, signal.default_int_handler)
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGTERM, before)
 
 
 def _check_budget(evaluations: object, seconds: object) -> None:

@@ -11,9 +11,9 @@ from rich.table import Table
 
 from fenceline.constraint import Constraint
 from fenceline.demo.credit import Confirmation
+from fenceline.desk import Progress
 from fenceline.problem import Evaluation
 from fenceline.result import Result
-from fenceline.run import Progress
 
 NAMES = {
     "loss": "1 - AUROC",
@@ -107,7 +107,7 @@ def answer(console: Console, result: Result, best: Evaluation, confirmed: Confir
             _number(c.metric, best.metrics),
             f"{c.sense} {c.bound:.{_DIGITS[c.metric]}f}",
             f"{-c.excess(best.metrics[c.metric]):.{_DIGITS[c.metric]}f}",
-            f"{result.prices[str(c)]:.1g}",
+            _price(result.prices[str(c)]),
             unseen,
             _verdict(c, confirmed.metrics),
         )
@@ -156,3 +156,8 @@ def _number(name: str, metrics: Mapping[str, float]) -> str:
 
 def _verdict(constraint: Constraint, metrics: Mapping[str, float]) -> str:
     return "holds" if constraint.holds(metrics[constraint.metric]) else "BROKEN"
+
+
+def _price(price: float) -> str:
+    """Write a price; what is left of one by rounding errors is none."""
+    return f"{price:.1g}" if abs(price) > 1e-9 else "0"

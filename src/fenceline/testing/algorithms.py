@@ -8,11 +8,12 @@ import pytest
 
 from fenceline.configuration import Configuration
 from fenceline.constraint import metric
+from fenceline.desk import Desk
 from fenceline.evaluation.engine import Outcome
 from fenceline.evaluation.serial import call
 from fenceline.parameter import Categorical, Integer, Real
 from fenceline.problem import BudgetSpent, Problem
-from fenceline.run import Algorithm, Desk, minimize
+from fenceline.run import Algorithm, minimize
 from fenceline.space import Algorithm as Entry
 from fenceline.space import Module, Space
 

@@ -1,0 +1,58 @@
+"""Several workers in virtual time: evaluations finish in random order, and nobody waits."""
+
+import heapq
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from fenceline.evaluation.engine import Outcome
+from fenceline.evaluation.serial import call
+
+
+class VirtualWorkers:
+    """An engine whose tasks take random virtual time.
+
+    The measurement itself happens at once; its result is handed out when the virtual clock has
+    reached its end. So a search meets just what it would meet with real workers: results that are
+    missing while it proposes, and that come in another order.
+
+    Parameters
+    ----------
+    workers : int
+        Tasks at a time.
+    seed : int
+        Draws the durations, which are exponential: some tasks are overtaken by many others.
+    """
+
+    def __init__(self, workers: int, seed: int) -> None:
+        self.workers = workers
+        self.now = 0.0
+        self._rng = np.random.default_rng([seed, workers])
+        self._function: Callable[[Any], Any] | None = None
+        self._running: list[tuple[float, int, Outcome]] = []
+
+    def put(self, function: Callable[[Any], Any]) -> None:
+        """Remember the function."""
+        self._function = function
+
+    def submit(self, ticket: int, argument: Any) -> None:
+        """Start a task now, in virtual time."""
+        assert self._function is not None, "put() comes first"
+        assert len(self._running) < self.workers, "a desk submits to free workers only"
+        end = self.now + self._rng.exponential()
+        heapq.heappush(self._running, (end, ticket, call(self._function, argument)))
+
+    def next(self, timeout: float | None = None) -> tuple[int, Outcome] | None:
+        """Move the clock on to the end of the next task."""
+        if not self._running:
+            return None
+        self.now, ticket, outcome = heapq.heappop(self._running)
+        return ticket, outcome
+
+    def cancel(self, ticket: int) -> None:
+        """Do nothing: every task ends by itself."""
+
+    def close(self) -> None:
+        """Forget what is running."""
+        self._running.clear()

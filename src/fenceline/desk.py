@@ -1,0 +1,222 @@
+"""The Evaluator of a run: it hands configurations to the engine, files what comes back, keeps the budget."""
+
+import math
+import time
+from collections import deque
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+from fenceline.configuration import Configuration
+from fenceline.errors import MeasurementError
+from fenceline.evaluation import Engine, Outcome
+from fenceline.problem import BudgetSpent, Evaluation, Problem
+from fenceline.result import Ending
+from fenceline.store import Event, Finish, Proposal, RunDirectory
+
+_MOST_REPEATS = 1000
+
+
+@dataclass(frozen=True, slots=True)
+class Progress:
+    """What a callback is told after each evaluation."""
+
+    evaluation: Evaluation
+    best: Evaluation | None
+    count: int
+    feasible: int
+    seconds: float
+
+
+class Desk:
+    """The Evaluator of a run: hands configurations to the engine, files what comes back, keeps the budget."""
+
+    def __init__(
+        self,
+        problem: Problem,
+        engine: Engine,
+        evaluations: int | None = None,
+        seconds: float | None = None,
+        callbacks: Sequence[Callable[[Progress], None]] = (),
+        store: RunDirectory | None = None,
+    ) -> None:
+        self.problem = problem
+        self.engine = engine
+        self.limit = math.inf if evaluations is None else evaluations
+        self.started = self._idle_since = time.perf_counter()
+        self.deadline = math.inf if seconds is None else self.started + seconds
+        self.callbacks = callbacks
+        self.history: list[Evaluation] = []
+        self.finished_at: list[float] = []
+        self.suggest_seconds: list[float] = []
+        self.ending: Ending = "evaluations"
+        self._known: dict[Configuration, Evaluation] = {}
+        self._tickets: dict[int, Configuration] = {}
+        self._submitted = 0
+        self._repeats = 0
+        self._best: Evaluation | None = None
+        self._feasible = 0
+        self._store = store
+        self._script: deque[Event] = deque(() if store is None else store.events)
+        engine.put(problem.measure)
+
+    @property
+    def pending(self) -> Sequence[Configuration]:
+        """Submitted and not finished."""
+        return tuple(self._tickets.values())
+
+    def known(self, configuration: Configuration) -> Evaluation | None:
+        """Return the evaluation of a configuration, if it has finished."""
+        return self._known.get(configuration)
+
+    def submit(self, configuration: Configuration) -> None:
+        """Measure a configuration unless it is known; return when a worker is free again."""
+        spent = time.perf_counter() - self._idle_since
+        if configuration in self._known or configuration in self._tickets.values():
+            self._count_repeat()
+            return
+        self._repeats = 0
+        self._stop_if(self._submitted >= self.limit, "evaluations")
+        self._stop_if(time.perf_counter() >= self.deadline, "seconds")
+        self.suggest_seconds.append(spent)
+        ticket = self._submitted
+        self._submitted += 1
+        self._tickets[ticket] = configuration
+        if self._script:
+            self._replay(configuration)
+        else:
+            if self._store is not None:
+                self._store.propose(ticket, configuration)
+            self.engine.submit(ticket, configuration)
+        while len(self._tickets) >= self.engine.workers:
+            self._collect()
+        self._idle_since = time.perf_counter()
+
+    def drain(self) -> None:
+        """Wait until nothing is pending."""
+        while self._tickets:
+            self._collect()
+        self._idle_since = time.perf_counter()
+
+    def _stop_if(self, over: bool, ending: Ending) -> None:
+        if over:
+            self.drain()
+            self.ending = ending
+            raise BudgetSpent
+
+    def _count_repeat(self) -> None:
+        """End a run that has nothing new to measure: every configuration known, or a solver that repeats itself."""
+        self._repeats += 1
+        self._stop_if(time.perf_counter() >= self.deadline, "seconds")
+        self._stop_if(
+            len(self._known) + len(self._tickets) >= self.problem.space.cardinality, "exhausted"
+        )
+        self._stop_if(self._repeats >= _MOST_REPEATS, "exhausted")
+
+    def _collect(self) -> None:
+        """File the next outcome."""
+        timeout = (
+            None if math.isinf(self.deadline) else max(0.0, self.deadline - time.perf_counter())
+        )
+        finished = self.engine.next(timeout)
+        if finished is None:
+            for ticket in tuple(self._tickets):
+                self.engine.cancel(ticket)
+            finished = self.engine.next(None)
+            assert finished is not None, "a cancelled task is reported"
+        ticket, outcome = finished
+        evaluation = self._judge(self._tickets.pop(ticket), outcome)
+        # A task stopped by the end of this run is no outcome: a continued run measures it again.
+        if self._store is not None and outcome.status != "cancelled":
+            self._store.finish(ticket, evaluation)
+        self._file(evaluation)
+
+    def _replay(self, configuration: Configuration) -> None:
+        """Let the journal speak instead of the engine: what finished before the next proposal, in order.
+
+        The algorithm is deterministic, so it proposes what it proposed then; if it does not (other
+        library versions, say), everything measured is taken in at once and the search goes on.
+        """
+        first = self._script.popleft()
+        same = isinstance(first, Proposal) and first.configuration == configuration.to_dict()
+        if not same:
+            self._script.appendleft(first)
+            self._absorb()
+            return
+        while self._script and not isinstance(self._script[0], Proposal):
+            event = self._script.popleft()
+            if isinstance(event, Finish):
+                self._file(self._judge(self._tickets.pop(event.ticket), _outcome(event)))
+        if not self._script:
+            for ticket, unfinished in self._tickets.items():
+                self.engine.submit(ticket, unfinished)
+
+    def _absorb(self) -> None:
+        """Take in all that the journal still holds, whatever this run would have proposed."""
+        _, configuration = self._tickets.popitem()
+        self.suggest_seconds.pop()
+        for event in self._script:
+            if isinstance(event, Proposal):
+                self._tickets[event.ticket] = self.problem.space.configuration(event.configuration)
+                self._submitted = event.ticket + 1
+            elif isinstance(event, Finish):
+                self._file(self._judge(self._tickets.pop(event.ticket), _outcome(event)))
+        self._script.clear()
+        for ticket, unfinished in self._tickets.items():
+            self.engine.submit(ticket, unfinished)
+        self.submit(configuration)
+
+    def _judge(self, configuration: Configuration, outcome: Outcome) -> Evaluation:
+        metrics: dict[str, float] = {}
+        objective = violation = math.inf
+        status, message = outcome.status, outcome.message
+        if status == "ok":
+            try:
+                metrics = self.problem.check(outcome.value)
+                objective = metrics[self.problem.objective]
+                violation = self.problem.violation(metrics)
+            except MeasurementError as mistake:
+                # At the first evaluation it is the contract that is broken, and time should not be
+                # spent on it; later on it is one pipeline that misbehaves, and the run goes on.
+                if not any(e.ok for e in self.history):
+                    raise
+                status, message = "error", str(mistake)
+        return Evaluation(
+            configuration,
+            metrics,
+            objective,
+            violation,
+            status,
+            outcome.seconds,
+            message,
+            outcome.traceback,
+            outcome.cpu_seconds,
+            outcome.megabytes,
+        )
+
+    def _file(self, evaluation: Evaluation) -> None:
+        self.history.append(evaluation)
+        self.finished_at.append(time.perf_counter() - self.started)
+        self._known[evaluation.configuration] = evaluation
+        self._feasible += evaluation.feasible
+        if evaluation.feasible and (
+            self._best is None or evaluation.objective < self._best.objective
+        ):
+            self._best = evaluation
+        progress = Progress(
+            evaluation, self._best, len(self.history), self._feasible, self.finished_at[-1]
+        )
+        for callback in self.callbacks:
+            callback(progress)
+
+
+def _outcome(event: Finish) -> Outcome:
+    """Return what an engine would have reported."""
+    return Outcome(
+        event.status,
+        event.metrics,
+        event.message,
+        event.traceback,
+        event.seconds,
+        event.cpu_seconds,
+        event.megabytes,
+    )
