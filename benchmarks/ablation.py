@@ -113,8 +113,8 @@ class MeasuredBlocks(Search):
             Candidate(float(value), *_assembled(climb.structure, pools, row))
             for value, row in zip(values, chosen, strict=True)
         ]
-        best = sorted(found, key=lambda candidate: -candidate.value)[:2]
-        return [*(self._refine(climb, lattice, c, rng) for c in best), *found]
+        best = max(found, key=lambda candidate: candidate.value)
+        return [self._refine(climb, lattice, best, rng), *found]
 
     def _choices(
         self, climb: _Climb, z: Indices, theta: Array, rng: np.random.Generator

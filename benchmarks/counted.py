@@ -19,10 +19,10 @@ from numpy.typing import NDArray
 import fenceline as fl
 from benchmarks.harness import Curve, describe, is_done, keep
 from benchmarks.virtual_workers import VirtualWorkers
+from fenceline.desk import Desk
 from fenceline.evaluation.engine import Engine, Outcome
 from fenceline.evaluation.serial import Serial
 from fenceline.problem import BudgetSpent
-from fenceline.desk import Desk
 
 Array = NDArray[np.float64]
 

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-import ConfigSpace as cs
+import ConfigSpace
 import numpy as np
 from smac import HyperparameterOptimizationFacade as Facade
 from smac import Scenario
@@ -67,17 +67,17 @@ class SMAC:
         yield  # makes this a generator, as every algorithm is
 
 
-def conditional_space(space: Space) -> cs.ConfigurationSpace:
+def conditional_space(space: Space) -> ConfigSpace.ConfigurationSpace:
     """Return ConfigSpace's view: a hyper-parameter is active when its algorithm is chosen."""
-    view = cs.ConfigurationSpace()
+    view = ConfigSpace.ConfigurationSpace()
     for module in space.modules:
-        chosen = cs.Categorical(module.name, [a.name for a in module.algorithms])
+        chosen = ConfigSpace.Categorical(module.name, [a.name for a in module.algorithms])
         view.add(chosen)
         for algorithm in module.algorithms:
             for name, parameter in algorithm.params.items():
                 own = _variable(f"{module.name}.{algorithm.name}.{name}", parameter)
                 view.add(own)
-                view.add(cs.EqualsCondition(own, chosen, algorithm.name))
+                view.add(ConfigSpace.EqualsCondition(own, chosen, algorithm.name))
     return view
 
 
@@ -89,8 +89,9 @@ def pipeline(space: Space, values: dict[str, Any]) -> Configuration:
         params = {}
         for name, parameter in algorithm.params.items():
             value = values[f"{module.name}.{algorithm.name}.{name}"]
-            categorical = isinstance(parameter, Categorical)
-            params[name] = parameter.choices[int(value)] if categorical else value
+            if isinstance(parameter, Categorical):
+                value = parameter.choices[int(value)]
+            params[name] = value
         choices[module.name] = (algorithm.name, params)
     return space.configuration(choices)
 
@@ -98,8 +99,8 @@ def pipeline(space: Space, values: dict[str, Any]) -> Configuration:
 def _variable(name: str, parameter: Parameter) -> Any:
     if isinstance(parameter, Categorical):
         # By index: ConfigSpace turns values of mixed types into one type.
-        return cs.Categorical(name, list(range(len(parameter.choices))))
-    kind = cs.Float if isinstance(parameter, Real) else cs.Integer
+        return ConfigSpace.Categorical(name, list(range(len(parameter.choices))))
+    kind = ConfigSpace.Float if isinstance(parameter, Real) else ConfigSpace.Integer
     return kind(name, (parameter.low, parameter.high), log=parameter.log)
 
 

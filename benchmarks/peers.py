@@ -13,8 +13,8 @@ import numpy as np
 import optuna
 import skopt
 
-from fenceline.admm import Iterate
 from fenceline.configuration import Configuration
+from fenceline.iterate import Iterate
 from fenceline.parameter import Categorical, Integer, Parameter, Real, Value
 from fenceline.problem import Evaluator, Problem
 from fenceline.space import Algorithm, Module, Space

@@ -412,14 +412,17 @@ def test_paper_can_be_varied_as_the_papers_figures_vary_it():
 @pytest.mark.parametrize(
     ("settings", "told"),
     [
-        ({"rho": 0}, "rho must be a positive number. Got 0; 1.0 is the paper's"),
+        ({"rho": 0}, "rho must be a positive number; 1.0 is the paper's. Got 0"),
         ({"rho": -1.0}, "Got -1.0"),
         ({"rho": math.nan}, "Got nan"),
         ({"rho": math.inf}, "Got inf"),
         ({"rho": "1"}, "Got '1'"),
-        ({"slack": "open"}, r"slack must be one of \('closed', 'searched'\). Got 'open'"),
-        ({"units": "metric"}, r"units must be one of \('unit', 'raw'\). Got 'metric'"),
-        ({"precision": 16}, r"precision must be Adaptive\(...\) or Fixed\(n\). Got 16"),
+        ({"slack": "open"}, "slack must be 'closed' or 'searched'. Got 'open'"),
+        ({"units": "metric"}, "units must be 'unit' or 'raw'. Got 'metric'"),
+        (
+            {"precision": 16},
+            r"precision must be Adaptive\(start, stop, step\) or Fixed\(n\). Got 16",
+        ),
         ({"iterations": 0}, "iterations must be a whole number of at least 1, or None. Got 0"),
         ({"iterations": 2.5}, "Got 2.5"),
         ({"theta": "bo"}, r"theta must be a solver, such as Bayesian\(\). Got 'bo'"),

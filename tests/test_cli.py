@@ -42,8 +42,8 @@ def test_help_of_demo_shows_an_example() -> None:
         (["demo", "--seconds", "inf"], "try --seconds 50"),
         (["demo", "--seed", "-1"], "try --seed 0"),
         (["demo", "--seed", "1.5"], "--help"),
-        (["demo", "--gap", "-0.1"], "try --gap 0.1"),
-        (["demo", "--latency-us", "0"], "try --latency-us 15"),
+        (["demo", "--gap", "-0.1"], "try --gap 0.08"),
+        (["demo", "--latency-us", "0"], "try --latency-us 2"),
         (["demo", "table.csv"], "--help"),
     ],
 )
@@ -62,7 +62,7 @@ def test_demo_shows_progress_the_answer_and_the_unseen_rows_in_plain_text() -> N
     result = run("demo", "--seconds", "1", *LOOSE)
     assert result.exit_code == 0, result.output
     assert "measured, 100% feasible, best 0." in result.stdout
-    for word in ("1 - AUROC", "<= 1000.0", "<= 0.500", "margin", "price", "unseen rows", "holds"):
+    for word in ("1 - AUROC", "<= 1000.00", "<= 0.500", "margin", "price", "unseen rows", "holds"):
         assert word in result.stdout
     assert "1,485 applicants that the search never saw" in result.stdout
     assert "…" not in result.stdout, "the table must fit into 80 columns"

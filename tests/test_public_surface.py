@@ -2,7 +2,7 @@ import fenceline
 
 NAMES = """
 ADMM Adaptive Algorithm Categorical Choice Configuration Constraint Evaluation Fixed Integer Limits Module
-Problem Real Result Space metric minimize
+Problem Real Result Space forbid metric minimize order
 """
 
 

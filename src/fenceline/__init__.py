@@ -8,6 +8,7 @@ from fenceline.parameter import Categorical, Integer, Real
 from fenceline.precision import Adaptive, Fixed
 from fenceline.problem import Evaluation, Problem
 from fenceline.result import Result
+from fenceline.rules import forbid, order
 from fenceline.run import minimize
 from fenceline.space import Algorithm, Module, Space
 
@@ -30,6 +31,8 @@ __all__ = [
     "Real",
     "Result",
     "Space",
+    "forbid",
     "metric",
     "minimize",
+    "order",
 ]

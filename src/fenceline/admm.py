@@ -21,7 +21,7 @@ evaluation is recomputed under today's multipliers, whenever it is asked for.
 """
 
 import math
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from dataclasses import dataclass
 from itertools import islice
 from typing import Literal
@@ -32,8 +32,8 @@ from fenceline.block import Archive, Block
 from fenceline.consensus import Consensus
 from fenceline.errors import DefinitionError
 from fenceline.iterate import Iterate
-from fenceline.lagrangian import Array, Integers, Lagrangian, Scales, UnitsName
-from fenceline.parameter import Categorical, Parameter, Real
+from fenceline.lagrangian import Array, Integers, Lagrangian, Scales, UnitsName, slack_bounds
+from fenceline.parameter import Parameter, Real
 from fenceline.precision import Adaptive, Fixed
 from fenceline.problem import Evaluation, Evaluator, Problem
 from fenceline.solvers import Bandit, Bayesian, Solver
@@ -82,40 +82,26 @@ class ADMM:
     iterations: int | None = None
 
     def __post_init__(self) -> None:
-        if not (isinstance(self.rho, int | float) and 0 < self.rho < np.inf):
-            raise DefinitionError(
-                f"ADMM: rho must be a positive number. Got {self.rho!r}; 1.0 is the paper's."
-            )
-        for name, allowed in (("slack", ("closed", "searched")), ("units", ("unit", "raw"))):
-            if getattr(self, name) not in allowed:
+        def require(holds: bool, name: str, expected: str) -> None:
+            if not holds:
                 raise DefinitionError(
-                    f"ADMM: {name} must be one of {allowed}. Got {getattr(self, name)!r}."
-                )
-        if not isinstance(self.precision, Adaptive | Fixed | None):
-            raise DefinitionError(
-                f"ADMM: precision must be Adaptive(...) or Fixed(n). Got {self.precision!r}."
-            )
-        if self.iterations is not None and (
-            not isinstance(self.iterations, int) or self.iterations < 1
-        ):
-            raise DefinitionError(
-                f"ADMM: iterations must be a whole number of at least 1, or None. Got {self.iterations!r}."
-            )
-        for name in ("theta", "z"):
-            solver = getattr(self, name)
-            if solver is not None and (
-                isinstance(solver, type) or not hasattr(solver, "proposals")
-            ):
-                raise DefinitionError(
-                    f"ADMM: {name} must be a solver, such as Bayesian(). Got {solver!r}."
+                    f"ADMM: {name} must be {expected}. Got {getattr(self, name)!r}."
                 )
 
-        if self.shared and (self.slack, self.units, self.relax, self.balance) != (
-            "closed",
-            "unit",
-            False,
-            False,
-        ):
+        rho_fits = isinstance(self.rho, int | float) and 0 < self.rho < math.inf
+        require(rho_fits, "rho", "a positive number; 1.0 is the paper's")
+        require(self.slack in ("closed", "searched"), "slack", "'closed' or 'searched'")
+        require(self.units in ("unit", "raw"), "units", "'unit' or 'raw'")
+        precise = isinstance(self.precision, Adaptive | Fixed | None)
+        require(precise, "precision", "Adaptive(start, stop, step) or Fixed(n)")
+        ends = self.iterations is None or (isinstance(self.iterations, int) and self.iterations > 0)
+        require(ends, "iterations", "a whole number of at least 1, or None")
+        for name in ("theta", "z"):
+            solver = getattr(self, name)
+            solves = hasattr(solver, "proposals") and not isinstance(solver, type)
+            require(solver is None or solves, name, "a solver, such as Bayesian()")
+        measured = self.slack == "searched" or self.units == "raw" or self.relax or self.balance
+        if self.shared and measured:
             raise DefinitionError(
                 "ADMM: slack, units, relax and balance belong to measured sub-problems; "
                 "give theta= and z= too, such as theta=Bayesian(), z=Bandit()."
@@ -167,32 +153,30 @@ class ADMM:
         space = problem.space
         integers = Integers(space, self.units)
         archive = Archive(space, evaluator)
-        upper = self._slack_bounds(problem)
+        upper = slack_bounds(problem, as_seed=self.slack == "searched", raw=self.units == "raw")
 
-        z, theta, rho = space.first, space.centre, self.rho
+        # Something cheap and safe comes first, so that the smallest budget returns a model.
+        start = problem.allowed_near(space.decode(space.first, space.centre), rng)
+        z, theta, rho = space.encode(start)[0], space.centre, self.rho
+        # Under rules every algorithm starts from hyper-parameters with which it was allowed.
+        for example in (*(problem.examples if problem.allowed else ()), start):
+            known = space.encode(example)[1]
+            theta = np.where(np.isnan(known), theta, known)
         delta = integers.of(theta)
         lam = np.zeros_like(delta)
         mu = np.zeros(len(problem.constraints))
-        # Something cheap and safe comes first, so that the smallest budget returns a model.
-        evaluator.submit(space.decode(z, theta))
+        evaluator.submit(start)
         evaluator.drain()
 
         t = 0
         while self.iterations is None or t < self.iterations:
-            scales = (
-                Scales.raw(problem)
-                if self.units == "raw"
-                else Scales.observed(problem, evaluator.history)
-            )
+            scales = Scales.of(problem, evaluator.history, raw=self.units == "raw")
             lagrangian = Lagrangian(problem, scales, rho, mu, upper)
-            evaluations = precision(t)
+            evaluations, active = precision(t), space.active(z)
 
             # theta-min: min over active theta, u of f + rho/2 |theta_d - b|^2 + rho/2 sum (g - eps + u + mu/rho)^2.
             b = delta - lam / rho
-            block, active = (
-                self._theta_min(lagrangian, integers, z, theta, b, archive),
-                space.active(z),
-            )
+            block = self._theta_min(lagrangian, integers, z, theta, b, archive)
             point = block.solve(solve_theta, evaluations, rng)
             # Inactive integers see nothing but their penalty, which projection minimises.
             theta_new = integers.put(theta, integers.clip(b))
@@ -207,7 +191,7 @@ class ADMM:
             # z-min: the same merit over the choices; every algorithm keeps its own hyper-parameters.
             block = self._z_min(lagrangian, z, theta, u, archive)
             point = block.solve(solve_z, evaluations, rng)
-            z = z if point is None else _choices(block.parameters, point)
+            z = z if point is None else space.z_at(point)
 
             # Multipliers: each gathers what its equation still lacks.
             gap = integers.of(theta) - delta
@@ -222,22 +206,9 @@ class ADMM:
 
             primal = math.hypot(*gap, *lack)
             dual = float(rho * np.linalg.norm(delta - delta_old))
-            prices = Lagrangian(problem, scales, rho, mu, upper).prices()
-            slack = np.zeros_like(mu) if u is None else u
-            yield Iterate(
-                t,
-                z,
-                theta,
-                delta,
-                lam,
-                slack,
-                mu,
-                rho,
-                primal,
-                dual,
-                len(evaluator.history),
-                prices,
-            )
+            state = (z, theta, delta, lam, np.zeros_like(mu) if u is None else u, mu, rho)
+            prices = lagrangian.prices(mu)
+            yield Iterate(t, *state, primal, dual, len(evaluator.history), prices)
             if self.balance:
                 rho *= 2.0 if primal > 10.0 * dual else 0.5 if dual > 10.0 * primal else 1.0
             t += 1
@@ -270,21 +241,24 @@ class ADMM:
         def merit(point: Array, evaluation: Evaluation) -> float:
             distance = (integers.of(place(point)) - b)[of_active]
             u = point[len(active) :] * lagrangian.upper if searched else None
-            return lagrangian.merit(evaluation, u) + 0.5 * lagrangian.rho * float(
-                distance @ distance
-            )
+            penalty = 0.5 * lagrangian.rho * float(distance @ distance)
+            return lagrangian.merit(evaluation, u) + penalty
 
-        block = Block(moves, lambda point: space.decode(z, place(point)), merit, archive.evaluator)
+        block = Block(
+            moves,
+            lambda point: space.decode(z, place(point)),
+            merit,
+            archive.evaluator,
+            instead=lagrangian.problem.allowed_near,
+        )
         if self.warm:
             for old_z, old_theta, evaluation in archive:
                 if old_z == z and evaluation.ok:
                     # Any u makes a valid observation, for g is known; the best one says most.
-                    u = lagrangian.slack(lagrangian.excess(evaluation)) / np.where(
-                        lagrangian.upper, lagrangian.upper, 1
-                    )
-                    block.tell(
-                        np.concatenate([old_theta[active], u if searched else []]), evaluation
-                    )
+                    u = lagrangian.slack(lagrangian.excess(evaluation))
+                    u = u / np.maximum(lagrangian.upper, 1e-300)  # an equality has neither
+                    point = np.append(old_theta[active], u if searched else [])
+                    block.tell(point, evaluation)
         return block
 
     def _z_min(
@@ -292,39 +266,14 @@ class ADMM:
     ) -> Block:
         """Build the sub-problem over the choices: a categorical per module."""
         space = archive.space
-        moves = [Categorical([a.name for a in module.algorithms]) for module in space.modules]
-
-        def point(choices: Choices) -> Array:
-            return np.array([j / max(1, move.high) for j, move in zip(choices, moves, strict=True)])
-
         block = Block(
-            moves,
-            lambda point: space.decode(_choices(moves, point), theta),
+            space.choices,
+            lambda point: space.decode(space.z_at(point), theta),
             lambda _, evaluation: lagrangian.merit(evaluation, u),
             archive.evaluator,
-            past=lambda: ((point(old_z), evaluation) for old_z, _, evaluation in archive),
+            past=lambda: ((space.point_of(old_z), evaluation) for old_z, _, evaluation in archive),
         )
         known = archive.evaluator.known(space.decode(z, theta))
         if known is not None:
-            block.tell(point(z), known)
+            block.tell(space.point_of(z), known)
         return block
-
-    def _slack_bounds(self, problem: Problem) -> Array:
-        """Return the upper ends of u: 0 for an equality; eps where the seed's g >= 0 is taken for granted."""
-        if self.slack == "closed" and self.units == "unit":
-            ends = [np.inf for _ in problem.constraints]
-        else:
-            ends = [
-                (abs(c.bound) if self.units == "raw" else 1.0) or 1.0 for c in problem.constraints
-            ]
-        return np.array(
-            [
-                0.0 if c.sense == "==" else end
-                for c, end in zip(problem.constraints, ends, strict=True)
-            ]
-        )
-
-
-def _choices(moves: Sequence[Parameter], point: Array) -> Choices:
-    """Return z from a point of the z-min."""
-    return tuple(round(float(x) * float(move.high)) for x, move in zip(point, moves, strict=True))

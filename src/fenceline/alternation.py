@@ -7,7 +7,7 @@ agree on is measured.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -22,7 +22,11 @@ Array = NDArray[np.float64]
 Indices = NDArray[np.intp]
 
 
+Allows = Callable[[Choices, Array], bool]
+"""Whether the problem's rules leave a pipeline to be tried."""
+
 _EXACT = 16  # components per start and module whose acquisition is computed exactly
+_MOST_ASKED = 64  # components per start and module that the rules are asked about
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,9 +57,10 @@ class Search:
         z: Indices,
         theta: Array,
         rng: np.random.Generator,
+        allows: Allows | None = None,
     ) -> list[Candidate]:
         """Return promising pipelines, best first; `z` and `theta` hold what is known, best first."""
-        climb = _Climb(promise, structure, rng)
+        climb = _Climb(promise, structure, rng, allows)
         modules = structure.space.modules
         elite_z, elite_theta = z[: self.elites], theta[: self.elites]
         near = rng.integers(len(elite_z), size=self.local)
@@ -121,6 +126,7 @@ class _Climb:
     promise: Promise
     structure: Structure
     rng: np.random.Generator
+    allows: Allows | None
 
     def pool(self, i: int, algorithm: Indices, theta: Array) -> _Pool:
         part = self.structure.part(i, algorithm, theta)
@@ -134,27 +140,66 @@ class _Climb:
         values = np.full(len(chosen), -np.inf)
         for _ in range(sweeps):
             before = chosen.copy()
+            totals = self._totals(pools, chosen)
             for i in self.rng.permutation(len(pools)):
-                along = self._along(pools, chosen, int(i))
-                chosen[:, i] = along.argmax(axis=1)
+                pool, old = pools[i], chosen[:, i]
+                # The module that moves leaves the totals, and comes back with what it chose.
+                for (terms, factors), (term, factor) in zip(totals, pool.effects, strict=True):
+                    terms -= term[old]
+                    factors /= factor[old]
+                along = self._along(pools, chosen, int(i), totals)
+                chosen[:, i] = new = along.argmax(axis=1)
+                for (terms, factors), (term, factor) in zip(totals, pool.effects, strict=True):
+                    terms += term[new]
+                    factors *= factor[new]
                 values = along.max(axis=1)
             if (chosen == before).all():
                 break
         return chosen, values
 
-    def _along(self, pools: Sequence[_Pool], chosen: Indices, i: int) -> Array:
+    def _totals(self, pools: Sequence[_Pool], chosen: Indices) -> list[tuple[Array, Array]]:
+        """Return, for each model, the sum of the modules' terms and the product of their factors."""
+        totals = []
+        for m, process in enumerate(self.promise.processes):
+            parts = [
+                (p.effects[m][0][c], p.effects[m][1][c])
+                for p, c in zip(pools, chosen.T, strict=True)
+            ]
+            factors = np.prod([factor for _, factor in parts], axis=0)
+            totals.append(
+                (
+                    np.sum([term for term, _ in parts], axis=0),
+                    process.amplitudes.interaction * factors,
+                )
+            )
+        return totals
+
+    def _along(
+        self,
+        pools: Sequence[_Pool],
+        chosen: Indices,
+        i: int,
+        others: Sequence[tuple[Array, Array]],
+    ) -> Array:
         """Return the acquisition of every start with every component of module i.
 
         Only components that look best under an optimistic deviation are worth the exact one, which
         costs a product with an n x n matrix; the others are out of the race.
         """
         processes = self.promise.processes
-        crosses = [self._cross(m, pools, chosen, i) for m in range(len(processes))]
+        crosses = []
+        for (terms, factors), (term, factor) in zip(others, pools[i].effects, strict=True):
+            cross = factors[:, None] * factor
+            cross += term
+            cross += terms[:, None]
+            crosses.append(cross.reshape(-1, term.shape[1]))
         rough = [p.predict_roughly(cross) for p, cross in zip(processes, crosses, strict=True)]
         hopes = self.promise.value(rough).reshape(len(chosen), -1)
         count = hopes.shape[1]
         rows = np.arange(hopes.size)
-        if count > _EXACT:
+        if self.allows is not None:
+            rows = self._allowed(pools, chosen, i, hopes)
+        elif count > _EXACT:
             best = np.argpartition(-hopes, _EXACT, axis=1)[:, :_EXACT]
             rows = (best + count * np.arange(len(chosen))[:, None]).ravel()
         exact = [p.predict(cross[rows]) for p, cross in zip(processes, crosses, strict=True)]
@@ -162,20 +207,23 @@ class _Climb:
         values[rows] = self.promise.value(exact)
         return values.reshape(hopes.shape)
 
-    def _cross(self, m: int, pools: Sequence[_Pool], chosen: Indices, i: int) -> Array:
-        """Return kernel rows of model m for every start with every component of module i."""
-        term, factor = pools[i].effects[m]
-        shape = (len(chosen), term.shape[1])
-        terms = np.zeros(shape)
-        factors = np.full(shape, self.promise.processes[m].amplitudes.interaction)
-        for k, pool in enumerate(pools):
-            if k != i:
-                terms += pool.effects[m][0][chosen[:, k]]
-                factors *= pool.effects[m][1][chosen[:, k]]
-        cross = factors[:, None] * factor
-        cross += term
-        cross += terms[:, None]
-        return cross.reshape(-1, shape[1])
+    def _allowed(
+        self, pools: Sequence[_Pool], chosen: Indices, i: int, hopes: Array
+    ) -> NDArray[np.intp]:
+        """Return the most hopeful components that the rules allow, and where each start stands."""
+        assert self.allows is not None
+        rows: list[int] = []
+        for s, (start, row) in enumerate(zip(chosen, hopes, strict=True)):
+            kept = [int(start[i])]
+            for c in np.argsort(-row, kind="stable")[:_MOST_ASKED]:
+                moved = start.copy()
+                moved[i] = c
+                if c != start[i] and self.allows(*_assembled(self.structure, pools, moved)):
+                    kept.append(int(c))
+                if len(kept) == _EXACT:
+                    break
+            rows += [s * hopes.shape[1] + c for c in kept]
+        return np.array(rows, dtype=np.intp)
 
 
 def _assembled(

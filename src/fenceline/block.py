@@ -13,6 +13,8 @@ from fenceline.problem import Evaluation, Evaluator
 from fenceline.solvers.protocol import Merits, Points, Solver
 from fenceline.space import Choices, Space, Theta
 
+_MOST_FORBIDDEN = 5  # proposals in a row that break a rule, before another pipeline is measured
+
 
 @dataclass
 class Block:
@@ -30,6 +32,10 @@ class Block:
         Where configurations are measured.
     past : callable
         Known (point, evaluation) pairs from other values of the variables that stand still.
+    instead : callable, optional
+        An allowed configuration for one that breaks the problem's rules. What breaks a rule counts
+        as failed, at no cost; several in a row, and such a configuration is measured, so that the
+        search moves on where the rules leave little.
     """
 
     parameters: Sequence[Parameter]
@@ -37,6 +43,7 @@ class Block:
     merit: Callable[[NDArray[np.float64], Evaluation], float]
     evaluator: Evaluator
     past: Callable[[], Iterable[tuple[NDArray[np.float64], Evaluation]]] = tuple
+    instead: Callable[[Configuration, np.random.Generator], Configuration] | None = None
     _points: list[NDArray[np.float64]] = field(default_factory=list)
     _merits: list[float] = field(default_factory=list)
     _open: list[tuple[NDArray[np.float64], Configuration]] = field(default_factory=list)
@@ -52,10 +59,15 @@ class Block:
         """Let a solver spend some evaluations; return the best point, if any pipeline succeeded."""
         if not self.parameters:
             evaluations = 1  # nothing moves: one measurement says everything
+        in_a_row, patience = 0, min(evaluations, _MOST_FORBIDDEN)
         for point in islice(solver.proposals(self, rng), evaluations):
             configuration = self.configure(point)
             self._open.append((point, configuration))
             self.evaluator.submit(configuration)
+            in_a_row = in_a_row + 1 if self._forbidden(configuration) else 0
+            if in_a_row == patience and self.instead is not None:
+                self.evaluator.submit(self.instead(configuration, rng))
+                in_a_row = 0
         self.evaluator.drain()
         self._collect()
         merits = np.array(self._merits)
@@ -78,6 +90,10 @@ class Block:
         return self._filled(
             [p for p, _ in pairs], [self.merit(p, e) if e.ok else np.nan for p, e in pairs]
         )
+
+    def _forbidden(self, configuration: Configuration) -> bool:
+        evaluation = self.evaluator.known(configuration)
+        return evaluation is not None and evaluation.status == "forbidden"
 
     def _collect(self) -> None:
         still_open = []

@@ -17,16 +17,15 @@ from numpy.typing import NDArray
 
 from fenceline.alternation import Search
 from fenceline.configuration import Configuration
+from fenceline.drawing import MOST_ENUMERATED
 from fenceline.iterate import Iterate
-from fenceline.lagrangian import Lagrangian, Scales
+from fenceline.lagrangian import Lagrangian, Scales, slack_bounds
 from fenceline.lattice import Lattice
 from fenceline.memory import Memory
 from fenceline.precision import Adaptive, Fixed
 from fenceline.problem import Evaluator, Problem
 
 Array = NDArray[np.float64]
-
-_MOST_ENUMERATED = 20_000
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -66,7 +65,7 @@ class Consensus:
             scales = Scales.observed(problem, evaluator.history)
             for _ in range(self.precision(t)):
                 memory.refresh()
-                lagrangian = Lagrangian(problem, scales, rho, mu, _upper(problem))
+                lagrangian = Lagrangian(problem, scales, rho, mu, slack_bounds(problem))
                 evaluator.submit(self._propose(memory, lagrangian, rng))
 
             # Multipliers: the minimiser of the merit over everything measured shows what the
@@ -83,7 +82,7 @@ class Consensus:
                 if np.any(excess > 0.0):
                     rho = min(2.0 * rho, 1e6 * self.rho)
                 nothing = np.zeros(0)
-                prices = Lagrangian(problem, scales, rho, mu, _upper(problem)).prices()
+                prices = lagrangian.prices(mu)
                 yield Iterate(
                     t, z, theta, nothing, nothing, u, mu, rho, math.hypot(*lack), 0.0,
                     len(evaluator.history), prices,
@@ -101,27 +100,33 @@ class Consensus:
                 memory.losses(lagrangian.scales), memory.excesses(lagrangian.scales)
             )
             order = np.flatnonzero(memory.ok)[np.argsort(merits, kind="stable")]
+            problem = memory.problem
             found = self.search(
-                promise, memory.structure, memory.lattice, memory.z[order], memory.theta[order], rng
+                promise,
+                memory.structure,
+                memory.lattice,
+                memory.z[order],
+                memory.theta[order],
+                rng,
+                (lambda z, theta: problem.allows(space.decode(z, theta)))
+                if problem.allowed
+                else None,
             )
             for candidate in found:
                 configuration = space.decode(candidate.z, candidate.theta)
                 if (
                     evaluator.known(configuration) is None
                     and configuration not in evaluator.pending
+                    and problem.allows(configuration)
                 ):
                     return configuration
         return _anything_new(memory, rng)
 
 
-def _upper(problem: Problem) -> Array:
-    return np.array([0.0 if c.sense == "==" else np.inf for c in problem.constraints])
-
-
 def _design(problem: Problem, rng: np.random.Generator) -> Iterator[Configuration]:
     """Yield the first pipelines: something safe, then every algorithm of every module about equally often."""
     space = problem.space
-    yield space.decode(space.first, space.centre)
+    yield problem.allowed_near(space.decode(space.first, space.centre), rng)
     most = max(len(module.algorithms) for module in space.modules)
     rows = min(max(most, 5), 23)
     theta = Lattice(space).sample(rng, rows)
@@ -132,18 +137,19 @@ def _design(problem: Problem, rng: np.random.Generator) -> Iterator[Configuratio
             np.concatenate([rng.permutation(count) for _ in range(-(-rows // count))])[:rows]
         )
     for row, choices in enumerate(np.array(columns).T):
-        yield space.decode(tuple(int(j) for j in choices), theta[row])
+        configuration = space.decode(tuple(int(j) for j in choices), theta[row])
+        yield problem.allowed_near(configuration, rng)
 
 
 def _anything_new(memory: Memory, rng: np.random.Generator) -> Configuration:
     """Return an unmeasured configuration at random; a known one only when there is no other."""
-    space, evaluator = memory.problem.space, memory.evaluator
+    problem, evaluator = memory.problem, memory.evaluator
     for _ in range(100):
-        configuration = space.sample(rng)
+        configuration = problem.sample(rng)
         if evaluator.known(configuration) is None and configuration not in evaluator.pending:
             return configuration
-    if space.cardinality <= _MOST_ENUMERATED:
-        for candidate in space.configurations():
+    if problem.space.cardinality <= MOST_ENUMERATED:
+        for candidate in filter(problem.allows, problem.space.configurations()):
             if evaluator.known(candidate) is None and candidate not in evaluator.pending:
                 return candidate
     return configuration

@@ -74,6 +74,13 @@ class Desk:
         if configuration in self._known or configuration in self._tickets.values():
             self._count_repeat()
             return
+        if not self.problem.allows(configuration):
+            # Known from the rules alone: it costs nothing, and the algorithm may ask why.
+            self._known[configuration] = Evaluation(
+                configuration, {}, math.inf, math.inf, "forbidden", message="A rule forbids it."
+            )
+            self._count_repeat()
+            return
         self._repeats = 0
         self._stop_if(self._submitted >= self.limit, "evaluations")
         self._stop_if(time.perf_counter() >= self.deadline, "seconds")
@@ -108,7 +115,7 @@ class Desk:
         self._repeats += 1
         self._stop_if(time.perf_counter() >= self.deadline, "seconds")
         self._stop_if(
-            len(self._known) + len(self._tickets) >= self.problem.space.cardinality, "exhausted"
+            len(self.history) + len(self._tickets) >= self.problem.cardinality, "exhausted"
         )
         self._stop_if(self._repeats >= _MOST_REPEATS, "exhausted")
 

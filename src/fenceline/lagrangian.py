@@ -28,6 +28,11 @@ class Scales:
     constraints: Array
 
     @classmethod
+    def of(cls, problem: Problem, history: Sequence[Evaluation], *, raw: bool) -> "Scales":
+        """Return the scales of the seed, or those that make a problem scale-free."""
+        return cls.raw(problem) if raw else cls.observed(problem, history)
+
+    @classmethod
     def raw(cls, problem: Problem) -> "Scales":
         """Take everything as measured, as the seed does."""
         return cls(1.0, np.ones(len(problem.constraints)))
@@ -94,11 +99,23 @@ class Lagrangian:
             penalties = 0.5 * self.rho * np.einsum("ij,ij->i", lack, lack)
         return np.asarray(np.clip(losses, -1e300, 1e300) + np.clip(penalties, 0.0, 1e300))
 
-    def prices(self) -> dict[str, float]:
-        """Return what one unit of each bound is worth in objective: the multipliers, unscaled."""
+    def prices(self, mu: Array) -> dict[str, float]:
+        """Return what one unit of each bound is worth in objective: multipliers, unscaled."""
         with np.errstate(over="ignore"):  # past the largest float a price is infinite
-            worth = self.mu * self.scales.loss / self.scales.constraints
+            worth = mu * self.scales.loss / self.scales.constraints
         return {str(c): float(p) for c, p in zip(self.problem.constraints, worth, strict=True)}
+
+
+def slack_bounds(problem: Problem, *, as_seed: bool = False, raw: bool = False) -> Array:
+    """Return the upper ends of u: unbounded, 0 for an equality, or eps as in the seed.
+
+    The seed takes g >= 0 for granted, and a search needs a box anyway; in unit measure eps is 1.
+    """
+    ends = []
+    for c in problem.constraints:
+        end = (abs(c.bound) or 1.0) if raw else 1.0
+        ends.append(0.0 if c.sense == "==" else end if as_seed or raw else np.inf)
+    return np.array(ends)
 
 
 @dataclass(frozen=True)

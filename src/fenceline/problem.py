@@ -4,18 +4,25 @@ import math
 import numbers
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import cached_property
 from typing import Any, Literal, Protocol, TypeAlias
+
+import numpy as np
 
 from fenceline.configuration import Configuration
 from fenceline.constraint import Constraint, parse_constraint
+from fenceline.drawing import MOST_ENUMERATED, draw, find_examples, redraw
 from fenceline.errors import ConstraintError, DefinitionError, MeasurementError, suggestion
+from fenceline.rules import Rule, broken, read_rules
 from fenceline.space import Space
 
 Measure: TypeAlias = Callable[..., Mapping[str, Any]]
 """Takes a configuration (and, if it likes, ``fidelity=``) and returns every metric by name."""
 
-Status: TypeAlias = Literal["ok", "error", "timeout", "memory", "crashed", "cancelled", "lost"]
-"""How the measurement of one configuration ended."""
+Status: TypeAlias = Literal[
+    "ok", "error", "timeout", "memory", "crashed", "cancelled", "lost", "forbidden"
+]
+"""How the measurement of one configuration ended; a forbidden one was never started."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,6 +72,9 @@ class Problem:
         Name of the metric to minimise.
     constraints : sequence of Constraint or str
         All must hold.
+    allowed : callable, rule, or a list of them, optional
+        Which pipelines may be tried at all: functions of a configuration that say True or False,
+        :func:`fenceline.forbid` and :func:`fenceline.order`. What breaks one is never measured.
     optimum : float, optional
         The best possible objective, where it is known (test problems).
     """
@@ -73,6 +83,7 @@ class Problem:
     measure: Measure
     objective: str = "loss"
     constraints: Sequence[Constraint] = ()
+    allowed: Rule | Sequence[Rule] = field(default=(), kw_only=True)
     optimum: float | None = field(default=None, kw_only=True)
 
     def __post_init__(self) -> None:
@@ -98,6 +109,7 @@ class Problem:
                 )
         _check_consistent(constraints)
         object.__setattr__(self, "constraints", constraints)
+        object.__setattr__(self, "allowed", read_rules(self.allowed, self.space))
         declared = getattr(self.measure, "metrics", None)
         if declared is not None:
             for name in (self.objective, *(c.metric for c in constraints)):
@@ -105,6 +117,39 @@ class Problem:
                     raise DefinitionError(
                         f"Problem: `measure` has no metric {name!r}.{suggestion(name, declared)}"
                     )
+
+    def allows(self, configuration: Configuration) -> bool:
+        """Tell whether the rules leave a configuration to be tried."""
+        return broken(self._rules, configuration) == 0
+
+    def sample(self, rng: np.random.Generator) -> Configuration:
+        """Draw an allowed configuration."""
+        if not self._rules:
+            return self.space.sample(rng)
+        return draw(self.space, self._rules, self.examples, rng)
+
+    def allowed_near(self, configuration: Configuration, rng: np.random.Generator) -> Configuration:
+        """Return the configuration if it is allowed, else one with its algorithms, else any."""
+        if self.allows(configuration):
+            return configuration
+        return redraw(self.space, self._rules, configuration, rng) or self.sample(rng)
+
+    @cached_property
+    def examples(self) -> Sequence[Configuration]:
+        """Some allowed configurations, found by a search that raises DefinitionError if there are none."""
+        return find_examples(self.space, self._rules)
+
+    @cached_property
+    def cardinality(self) -> float:
+        """Number of allowed configurations where they can be counted, else that of the space."""
+        if not self._rules or self.space.cardinality > MOST_ENUMERATED:
+            return self.space.cardinality
+        return sum(map(self.allows, self.space.configurations()))
+
+    @property
+    def _rules(self) -> tuple[Rule, ...]:
+        assert isinstance(self.allowed, tuple)
+        return self.allowed
 
     def check(self, measured: object) -> dict[str, float]:
         """Return a measurement as plain floats, or say what is wrong with it."""

@@ -86,6 +86,9 @@ def minimize(
     if isinstance(algorithm, type) or not hasattr(algorithm, "iterates"):
         raise DefinitionError(f"minimize: algorithm must be one such as ADMM(). Got {algorithm!r}.")
 
+    if problem.allowed:
+        _ = problem.examples  # rules that leave nothing are told before anything starts
+
     opened = open_engine(engine, workers, limits)
     iterates: deque[Iterate] = deque()
     ended: Ending = "finished"
@@ -118,6 +121,7 @@ def minimize(
 
 def _describe(problem: Problem, algorithm: Algorithm, seed: int) -> dict[str, object]:
     """Return everything that decides what a run does."""
+    rules = {"allowed": plain(problem.allowed)} if problem.allowed else {}
     return {
         "space": problem.space.to_dict(),
         "objective": problem.objective,
@@ -125,7 +129,7 @@ def _describe(problem: Problem, algorithm: Algorithm, seed: int) -> dict[str, ob
         "measure": plain(problem.measure),
         "algorithm": plain(algorithm),
         "seed": int(seed),
-    }
+    } | rules
 
 
 @contextmanager

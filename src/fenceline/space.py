@@ -158,6 +158,21 @@ class Space:
         parts = [np.arange(s.start, s.stop) for s in (self.columns[i][j] for i, j in enumerate(z))]
         return np.concatenate(parts).astype(np.intp)
 
+    @cached_property
+    def choices(self) -> tuple[Categorical, ...]:
+        """The choice of each module, as a parameter among others."""
+        return tuple(Categorical([a.name for a in module.algorithms]) for module in self.modules)
+
+    def point_of(self, z: Choices) -> Theta:
+        """Return choices as a point of the unit cube."""
+        return np.array(
+            [j / max(1, choice.high) for j, choice in zip(z, self.choices, strict=True)]
+        )
+
+    def z_at(self, point: Theta) -> Choices:
+        """Return the choices at a point of the unit cube; the inverse of :meth:`point_of`."""
+        return tuple(round(float(x) * c.high) for x, c in zip(point, self.choices, strict=True))
+
     @property
     def first(self) -> Choices:
         """The choices every search starts with: the first algorithm of each module."""

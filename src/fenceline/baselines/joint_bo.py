@@ -9,8 +9,8 @@ from numpy.typing import NDArray
 from fenceline.block import Block
 from fenceline.configuration import Configuration
 from fenceline.iterate import Iterate
-from fenceline.lagrangian import Lagrangian, Scales
-from fenceline.parameter import Categorical, Parameter
+from fenceline.lagrangian import Lagrangian, Scales, slack_bounds
+from fenceline.parameter import Parameter
 from fenceline.problem import Evaluator, Problem
 from fenceline.solvers import Bayesian, Solver
 
@@ -37,18 +37,21 @@ class JointBO:
     ) -> Iterator[Iterate]:
         """Submit the solver's proposals until the budget is spent."""
         space = problem.space
-        choices = [Categorical([a.name for a in module.algorithms]) for module in space.modules]
-        moves: list[Parameter] = [*choices, *space.parameters]
+        moves: list[Parameter] = [*space.choices, *space.parameters]
+        modules = len(space.modules)
         multipliers = np.zeros(len(problem.constraints))
-        upper = np.array([0.0 if c.sense == "==" else np.inf for c in problem.constraints])
-        lagrangian = Lagrangian(problem, Scales.raw(problem), self.rho, multipliers, upper)
+        scales = Scales(1.0, np.array([c.scale for c in problem.constraints]))
+        lagrangian = Lagrangian(problem, scales, self.rho, multipliers, slack_bounds(problem))
 
         def configure(point: NDArray[np.float64]) -> Configuration:
-            z = tuple(round(float(x) * c.high) for x, c in zip(point, choices, strict=False))
-            return space.decode(z, point[len(choices) :])
+            return space.decode(space.z_at(point[:modules]), point[modules:])
 
         block = Block(
-            moves, configure, lambda _, evaluation: lagrangian.merit(evaluation), evaluator
+            moves,
+            configure,
+            lambda _, evaluation: lagrangian.merit(evaluation),
+            evaluator,
+            instead=problem.allowed_near,
         )
         while True:
             block.solve(self.solver, 1_000_000_000, rng)

@@ -18,5 +18,5 @@ class RandomSearch:
     ) -> Iterator[Iterate]:
         """Submit random configurations until the budget is spent."""
         while True:
-            evaluator.submit(problem.space.sample(rng))
+            evaluator.submit(problem.sample(rng))
         yield  # makes this a generator, as every algorithm is

@@ -20,7 +20,7 @@ NAMES = {
     "latency_us": "latency, µs/row",
     "auroc_gap": "AUROC gap by age",
 }
-_DIGITS = {"loss": 4, "latency_us": 1, "auroc_gap": 3}
+_DIGITS = {"loss": 4, "latency_us": 2, "auroc_gap": 3}
 _QUIET_SECONDS = 10.0
 
 
@@ -120,7 +120,7 @@ def explain(
     """Say in words what the columns mean, and what the fence cost."""
     say(
         console,
-        f"search: mean of three folds within {rows:,} applicants; it chose the pipeline, so it flatters.",
+        f"search: mean of three folds within {rows:,} applicants; it chose the pipeline, so it tends to flatter.",
     )
     say(
         console,
@@ -133,6 +133,10 @@ def explain(
                 console,
                 "±: one standard error; within two of the bound, so too few applicants to be sure.",
             )
+    say(
+        console,
+        "latency: scaler and model on one thread, 1000 rows at once, after the preparation all share.",
+    )
     bands = ", ".join(f"{band} {score:.3f}" for band, score in confirmed.by_band.items())
     say(console, f"AUROC by age there: {bands}.")
     say(

@@ -135,6 +135,7 @@ def _plain(value: Any) -> Any:
 
 
 _ENCODER = json.JSONEncoder(separators=(",", ":"), default=_plain)
+_DECODER = json.JSONDecoder()
 
 
 def _parse(line: bytes, crc: int, number: int, path: Path) -> tuple[dict[str, Any], int]:
@@ -143,7 +144,7 @@ def _parse(line: bytes, crc: int, number: int, path: Path) -> tuple[dict[str, An
     if check != b'%08x"}\n' % crc:
         _damaged(path, number, "its checksum does not match")
     try:
-        record = json.loads(body + b"}")
+        record = _DECODER.decode(body.decode() + "}")
     except ValueError:
         record = None
     if not isinstance(record, dict):

@@ -1,0 +1,20 @@
+"""The scikit-learn side: spaces of pipelines, how they are built, and how they are measured."""
+
+from fenceline.pipelines.build import build, fit
+from fenceline.pipelines.catalogue import named_space
+from fenceline.pipelines.edit import add, drop, only, restrict
+from fenceline.pipelines.operators import Setting, Task
+from fenceline.pipelines.prepare import preparation
+
+__all__ = [
+    "Setting",
+    "Task",
+    "add",
+    "build",
+    "drop",
+    "fit",
+    "named_space",
+    "only",
+    "preparation",
+    "restrict",
+]
