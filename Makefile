@@ -9,7 +9,7 @@ PEERS_READY := $(PEERS)/.ready
 export OMP_NUM_THREADS := 1
 export OPENBLAS_NUM_THREADS := 1
 
-.PHONY: help demo test check format clean
+.PHONY: help demo test check format docs clean bench-surrogate bench-paper-artificial bench-optimiser bench-engine
 help:  ## list the targets
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | awk -F ':.*## ' '{printf "  make %-24s %s\n", $$1, $$2}'
 
@@ -39,8 +39,25 @@ check: $(READY)  ## formatting, lint, types, import contracts
 format: $(READY)  ## let ruff rewrite the tree
 	@$(BIN)/ruff check --fix . ; $(BIN)/ruff format .
 
+DOCS_READY := $(VENV)/.docs-ready
+$(DOCS_READY): $(READY)
+	@$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable ".[docs]"
+	@touch $@
+
+docs: $(DOCS_READY)  ## the documentation site, warnings are errors
+	@$(BIN)/sphinx-build -W -q -b html docs docs/_build && echo "docs/_build/index.html"
+
 bench-surrogate: $(PEERS_READY)  ## our GP against scikit-learn's and scikit-optimize's
 	@$(PEERS)/bin/python -m benchmarks.surrogate
+
+bench-paper-artificial: $(PEERS_READY)  ## the paper's figures 1a-d and rho, in under 20 minutes
+	@$(PEERS)/bin/python -m benchmarks.paper_artificial $(ARGS)
+
+bench-optimiser: $(PEERS_READY)  ## the default against Optuna, SMAC3, Hyperopt and the ablation
+	@$(PEERS)/bin/python -m benchmarks.optimiser $(ARGS)
+
+bench-engine: $(PEERS_READY)  ## rates and efficiency of the engines and the journal
+	@$(PEERS)/bin/python -m benchmarks.engine $(ARGS)
 
 clean:  ## remove environments and caches
 	rm -rf .venv .venv-peers .mypy_cache .ruff_cache .pytest_cache .hypothesis out dist build

@@ -5,7 +5,7 @@ The library has no switch for some of these, and needs none: what is missing is 
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from unittest.mock import patch
 
@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fenceline import ADMM
-from fenceline.alternation import Candidate, Search, _assembled, _Climb
+from fenceline.alternation import Candidate, Search
 from fenceline.consensus import Consensus
 from fenceline.iterate import Iterate
 from fenceline.lattice import Lattice
@@ -25,6 +25,7 @@ from fenceline.surrogates.structure import Structure
 
 Array = NDArray[np.float64]
 Indices = NDArray[np.intp]
+Value = Callable[[Indices, Array], Array]
 
 _NOTHING = (1e-12, 1.0, 1e-12, 1e-12)
 # The interaction has to explain everything now, so its prior is that of a whole variance.
@@ -87,53 +88,69 @@ class MeasuredBlocks(Search):
         z: Indices,
         theta: Array,
         rng: np.random.Generator,
+        allows: object = None,
     ) -> list[Candidate]:
         """Return promising pipelines of the block whose turn it is, best first."""
-        climb = _Climb(promise, structure, rng)
+        assert allows is None, "the problems of the ablation have no rules"
+
+        def value(z: Indices, theta: Array) -> Array:
+            parts = structure.parts(z, theta)
+            return promise.value([p.predict_pipelines(parts) for p in promise.processes])
+
         if (len(z) // self.turn) % 2:
-            found = self._choices(climb, z, theta, rng)
-        else:
-            found = self._hyper_parameters(climb, lattice, z, theta, rng)
-        return sorted(found, key=lambda candidate: -candidate.value)
+            return self._choices(value, structure, z, theta, rng)
+        return self._hyper_parameters(value, lattice, z, theta, rng)
 
     def _hyper_parameters(
-        self, climb: _Climb, lattice: Lattice, z: Indices, theta: Array, rng: np.random.Generator
+        self, value: Value, lattice: Lattice, z: Indices, theta: Array, rng: np.random.Generator
     ) -> list[Candidate]:
-        fixed = z[0]
-        # Everything known with these choices, small steps from it, and hyper-parameters at random.
-        same = theta[(z == fixed).all(axis=1)][: self.elites]
-        near = same[rng.integers(len(same), size=self.local)]
-        steps = 10.0 ** rng.uniform(-2.5, -0.5, self.local)
-        drawn = lattice.sample(rng, self.random * self.elites)
-        rows = np.concatenate([same, lattice.perturb(rng, near, steps), drawn])
-        pools = [climb.pool(i, np.full(len(rows), j), rows) for i, j in enumerate(fixed)]
-        starts = np.arange(min(self.starts, len(rows)))
-        chosen, values = climb(pools, np.tile(starts[:, None], len(pools)), self.sweeps)
-        found = [
-            Candidate(float(value), *_assembled(climb.structure, pools, row))
-            for value, row in zip(values, chosen, strict=True)
-        ]
-        best = max(found, key=lambda candidate: candidate.value)
-        return [self._refine(climb, lattice, best, rng), *found]
+        # All that is known with these choices, steps of every size from it, and random values;
+        # then ever smaller steps from the best.
+        known = theta[(z == z[0]).all(axis=1)][: self.elites]
+        near = known[rng.integers(len(known), size=4 * self.local)]
+        steps = 10.0 ** rng.uniform(-2.5, -0.5, len(near))
+        drawn = lattice.sample(rng, 4 * self.local)
+        rows = np.concatenate([known, lattice.perturb(rng, near, steps), drawn])
+        values = value(np.tile(z[0], (len(rows), 1)), rows)
+        for size in 0.2 * 0.35 ** np.arange(self.rounds):
+            near = np.repeat(rows[values.argmax()][None], 2 * self.local, axis=0)
+            moved = lattice.perturb(rng, near, size * rng.uniform(0.2, 1.0, len(near)))
+            rows = np.concatenate([rows, moved])
+            values = np.append(values, value(np.tile(z[0], (len(moved), 1)), moved))
+        return _best_first(values, np.tile(z[0], (len(rows), 1)), rows)
 
     def _choices(
-        self, climb: _Climb, z: Indices, theta: Array, rng: np.random.Generator
+        self,
+        value: Value,
+        structure: Structure,
+        z: Indices,
+        theta: Array,
+        rng: np.random.Generator,
     ) -> list[Candidate]:
-        pools = []
+        # One theta holds the best known hyper-parameters of every algorithm that was tried.
+        fixed = np.full(theta.shape[1], np.nan)
+        tried = []
         for i in range(z.shape[1]):
-            tried, at = np.unique(z[:, i], return_index=True)  # the first is the best known
-            pools.append(climb.pool(i, tried, theta[at]))
-        sizes = [len(pool.algorithm) for pool in pools]
-        now = [int(np.flatnonzero(p.algorithm == j)[0]) for p, j in zip(pools, z[0], strict=True)]
-        starts = np.vstack([now, rng.integers(sizes, size=(self.starts - 1, len(sizes)))])
-        chosen, values = climb(pools, starts, self.sweeps)
-        found = []
-        # The best choices may be known already; then those that differ in one module come next.
-        for i, size in enumerate(sizes):
-            along = climb._along(pools, chosen, i)
-            for s in range(len(chosen)):
-                for c in range(size):
-                    row = np.concatenate([chosen[s, :i], [c], chosen[s, i + 1 :]])
-                    found.append((float(along[s, c]), row))
-        found += list(zip(values.tolist(), chosen, strict=True))
-        return [Candidate(v, *_assembled(climb.structure, pools, row)) for v, row in found]
+            algorithms, at = np.unique(z[:, i], return_index=True)
+            tried.append(algorithms)
+            for j, row in zip(algorithms, at, strict=True):
+                columns = structure.space.columns[i][j]
+                fixed[columns] = theta[row, columns]
+        starts = [z[0], *([rng.choice(a) for a in tried] for _ in range(self.starts - 1))]
+        seen_z, seen_values = [], []
+        for start in starts:
+            now = np.array(start, dtype=np.intp)
+            for i in [*range(len(tried))] * self.sweeps:
+                rows = np.tile(now, (len(tried[i]), 1))
+                rows[:, i] = tried[i]
+                values = value(rows, np.tile(fixed, (len(rows), 1)))
+                seen_z.append(rows)
+                seen_values.append(values)
+                now = rows[values.argmax()]
+        all_z = np.concatenate(seen_z)
+        return _best_first(np.concatenate(seen_values), all_z, np.tile(fixed, (len(all_z), 1)))
+
+
+def _best_first(values: Array, z: Indices, theta: Array) -> list[Candidate]:
+    order = np.argsort(-values, kind="stable")
+    return [Candidate(float(values[k]), tuple(int(j) for j in z[k]), theta[k]) for k in order]

@@ -16,9 +16,11 @@ from fenceline.pipelines.operators import EXTRAS, Setting, make
 from fenceline.space import Algorithm, Module, Space
 
 DATA = {
-    "binary": make_classification(60, 6, n_informative=4, n_redundant=0, random_state=0),
+    "binary": make_classification(
+        60, 6, n_informative=4, n_redundant=0, class_sep=3, random_state=0
+    ),
     "multiclass": make_classification(
-        60, 6, n_informative=4, n_redundant=0, n_classes=3, random_state=0
+        60, 6, n_informative=4, n_redundant=0, class_sep=3, n_classes=3, random_state=0
     ),
     "regression": make_regression(60, 6, random_state=0),
 }
@@ -160,10 +162,6 @@ def test_an_unknown_algorithm_is_answered_with_the_nearest_and_the_way_to_name_a
 
 def test_a_selector_that_drops_every_column_says_so():
     X, y = DATA["binary"]
-    chosen = {
-        "scaler": Choice("Normalizer"),
-        "selector": Choice("VarianceThreshold", {"threshold": 0.9}),
-        "estimator": Choice("GaussianNB"),
-    }
-    with pytest.raises(MeasurementError, match=r"VarianceThreshold.* dropped every column"):
-        fit(chosen, X, y, Setting("binary", *X.shape))
+    chosen = {"selector": Choice("SelectFwe", {"alpha": 0.01}), "estimator": Choice("GaussianNB")}
+    with pytest.raises(MeasurementError, match=r"SelectFwe\(alpha=0.01\) dropped every column"):
+        fit(chosen, X, np.arange(len(y)) % 2, Setting("binary", *X.shape))

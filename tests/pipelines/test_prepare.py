@@ -72,7 +72,7 @@ def test_columns_found_missing_in_one_fold_only_keep_their_place():
 def test_an_array_of_objects_is_read_column_by_column():
     table = as_table(np.array([[1, "a"], [2, "b"], [3, "a"]], dtype=object))
     _, numbers = prepared(table)
-    assert numbers.shape == (3, 2)
+    assert numbers.shape == (3, 3)
     assert numbers[:, 0].tolist() == [1.0, 2.0, 3.0]
 
 

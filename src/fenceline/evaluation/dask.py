@@ -73,6 +73,7 @@ class Dask:
 
     def put(self, function: Callable[[Any], Any]) -> None:
         """Send the function and its data to every worker, and to those that join later."""
+        self._forget()
         parcel = Parcel.pack(function)
         self._parcel = parcel.read()
         parcel.close()
@@ -107,16 +108,21 @@ class Dask:
 
     def close(self) -> None:
         """End what runs, and remove the function from the cluster."""
-        self._pending.clear()
-        if self._client.status == "running":
-            with contextlib.suppress(Exception):  # a cluster that is going away needs no tidying
-                self._client.cancel(list(self._futures.values()), force=True)
-                if self._parcel is not None:
-                    self._client.unregister_worker_plugin(self._name)
-        self._futures.clear()
-        self._parcel = None
+        self._forget()
         if self._address is not None:
             self._client.close()
+
+    def _forget(self) -> None:
+        """End everything that concerns the present function."""
+        if self._client.status == "running" and self._parcel is not None:
+            with contextlib.suppress(Exception):  # a cluster that is going away needs no tidying
+                self._client.cancel(list(self._futures.values()), force=True)
+                self._client.unregister_worker_plugin(self._name)
+        for things in (self._pending, self._futures, self._attempts, self._finished):
+            things.clear()
+        self._parcel = None
+        # Another name for the next: what is late under this one can then do no harm.
+        self._name = f"fenceline-{uuid.uuid4().hex}"
 
     def _place(self) -> None:
         assert self._parcel is not None

@@ -64,8 +64,7 @@ class Local:
 
     def place(self, parcel: Parcel) -> None:
         """Use a function that is pickled already; the parcel stays the caller's to close."""
-        self._remove(*self._children)
-        self._close_parcel()
+        self._forget()
         self._parcel = parcel
 
     def submit(self, ticket: int, argument: Any) -> None:
@@ -104,10 +103,8 @@ class Local:
 
     def close(self) -> None:
         """Kill every child with all it started; what was queued is forgotten."""
-        self._queue.clear()
-        self._remove(*self._children)
+        self._forget()
         self._selector.close()
-        self._close_parcel()
 
     def _dispatch(self) -> None:
         """Give queued tasks to idle children, and start children while there are too few."""
@@ -258,7 +255,11 @@ class Local:
             child.close()
         sweep([child.mark for child in children])
 
-    def _close_parcel(self) -> None:
+    def _forget(self) -> None:
+        """End everything that concerns the present function."""
+        self._queue.clear()
+        self._finished.clear()
+        self._remove(*self._children)
         if self._own_parcel is not None:
             self._own_parcel.close()
         self._parcel = self._own_parcel = None

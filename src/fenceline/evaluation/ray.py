@@ -70,10 +70,10 @@ class Ray:
 
     def put(self, function: Callable[[Any], Any]) -> None:
         """Place the function and its data in the cluster's object store."""
+        self._forget()
         parcel = Parcel.pack(function)
         self._parcel = ray.put(parcel.read())
         parcel.close()
-        self._drop_nodes()
 
     def submit(self, ticket: int, argument: Any) -> None:
         """Give the task to a machine with a free processor, or queue it."""
@@ -111,13 +111,9 @@ class Ray:
 
     def close(self) -> None:
         """End what runs; a cluster started by this engine ends with it."""
-        self._queue.clear()
-        self._running.clear()
-        if ray.is_initialized():
-            self._drop_nodes()
-            self._parcel = None
-            if self._own:
-                ray.shutdown()
+        self._forget()
+        if self._own and ray.is_initialized():
+            ray.shutdown()
 
     def _dispatch(self) -> None:
         if not self._queue:
@@ -164,11 +160,16 @@ class Ray:
             if count and name not in self._nodes and self._parcel is not None:
                 self._nodes[name] = _Node(name, count, self._parcel, self.limits)
 
-    def _drop_nodes(self) -> None:
-        for node in self._nodes.values():
-            with contextlib.suppress(ray.exceptions.RayError):
-                ray.kill(node.actor)
+    def _forget(self) -> None:
+        """End everything that concerns the present function."""
+        for things in (self._queue, self._running, self._attempts, self._finished):
+            things.clear()
+        if ray.is_initialized():
+            for node in self._nodes.values():
+                with contextlib.suppress(ray.exceptions.RayError):
+                    ray.kill(node.actor)
         self._nodes.clear()
+        self._parcel = None
         self._census = -1e9
 
 

@@ -135,6 +135,19 @@ class EngineFaultSuite:
         assert outcomes.pop(len(deeds) - 2).value == (len(deeds) - 2) ** 2
         assert {outcome.status for outcome in outcomes.values()} == {"cancelled"}
 
+    def test_a_second_function_takes_the_place_of_the_first_and_its_tasks(
+        self, engine: Engine, tmp_path: Path
+    ) -> None:
+        """An engine serves one run after the other; what the first left is not the second's."""
+        for ticket, deed in enumerate(["square", "sleep", "sleep", "square"]):
+            engine.submit(ticket, Errand(deed, ticket, str(tmp_path)))
+        engine.next(10.0)
+        engine.put(_twice)
+        engine.submit(0, b"x")
+        assert {ticket: found.value for ticket, found in collect(engine, 1).items()} == {0: b"xx"}
+        assert engine.next(0.5) is None
+        assert_no_survivors(tmp_path)
+
     def test_large_arguments_and_results_pass(self, factory: EngineFactory) -> None:
         """Far more than a pipe holds, both ways."""
         with contextlib.closing(factory(Limits())) as engine:
