@@ -97,11 +97,11 @@ _CLASSICAL = [
 # What is wanted first comes first; the slow rivals come last, and get as many evaluations as
 # they are worth waiting for.
 PLAN = [
-    Line("A", OURS, "artificial", artificial, 500, 18.0),
-    Line("A", OPTUNA, "artificial", artificial, 500, 10.0),
-    Line("A", RANDOM, "artificial", artificial, 500, 0.2),
-    Line("A", PAPER, "artificial", artificial, 500, 4.0),
-    Line("A", JOINT, "artificial", artificial, 100, 4.0),
+    Line("A", OURS, "artificial", artificial, 500, 16.0),
+    Line("A", OPTUNA, "artificial", artificial, 500, 15.0),
+    Line("A", RANDOM, "artificial", artificial, 500, 0.1),
+    Line("A", PAPER, "artificial", artificial, 500, 3.0),
+    Line("A", JOINT, "artificial", artificial, 100, 2.0),
     Line("A", OURS, "long", artificial, 2000, 150.0, 1),
     Line("B", OURS, f"workers{WORKERS}", artificial, 200, 6.0, workers=WORKERS),
     Line("C", OURS, "failing", failing, 200, 8.0),
@@ -111,8 +111,8 @@ PLAN = [
     Line("E", MEASURED, "artificial", artificial, 200, 6.0),
     Line("E", NO_TRANSFORMATION, "artificial", artificial, 200, 5.0),
     Line("E", NO_FAILURES, "failing", failing, 200, 6.0),
-    Line("A", GROUP, "artificial", artificial, 200, 20.0),
-    Line("A", HYPEROPT, "artificial", artificial, 200, 25.0),
+    Line("A", GROUP, "artificial", artificial, 200, 18.0),
+    Line("A", HYPEROPT, "artificial", artificial, 200, 28.0),
     Line("A", SMAC3, "artificial", artificial, 200, 65.0),
 ]
 

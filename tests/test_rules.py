@@ -27,7 +27,7 @@ SPACE = fl.Space(
         ),
     ]
 )
-# Ten modules of four algorithms: a million combinations of choices.
+# Seven modules of five algorithms: 78,125 combinations of choices.
 WIDE = fl.Space(
     [
         fl.Module(

@@ -29,6 +29,7 @@ from typing import Literal
 import numpy as np
 
 from fenceline.block import Archive, Block
+from fenceline.configuration import Configuration
 from fenceline.consensus import Consensus
 from fenceline.errors import DefinitionError
 from fenceline.iterate import Iterate
@@ -37,7 +38,7 @@ from fenceline.parameter import Parameter, Real
 from fenceline.precision import Adaptive, Fixed
 from fenceline.problem import Evaluation, Evaluator, Problem
 from fenceline.solvers import Bandit, Bayesian, Solver
-from fenceline.space import Choices, Theta
+from fenceline.space import Choices, Space, Theta
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -160,8 +161,7 @@ class ADMM:
         z, theta, rho = space.encode(start)[0], space.centre, self.rho
         # Under rules every algorithm starts from hyper-parameters with which it was allowed.
         for example in (*(problem.examples if problem.allowed else ()), start):
-            known = space.encode(example)[1]
-            theta = np.where(np.isnan(known), theta, known)
+            theta = _moved(space, theta, example)
         delta = integers.of(theta)
         lam = np.zeros_like(delta)
         mu = np.zeros(len(problem.constraints))
@@ -192,6 +192,10 @@ class ADMM:
             block = self._z_min(lagrangian, z, theta, u, archive)
             point = block.solve(solve_z, evaluations, rng)
             z = z if point is None else space.z_at(point)
+            if block.detour is not None:
+                # The rules had shut the block in: go on from what they allow.
+                z, theta = space.encode(block.detour)[0], _moved(space, theta, block.detour)
+                delta = integers.round(integers.of(theta))
 
             # Multipliers: each gathers what its equation still lacks.
             gap = integers.of(theta) - delta
@@ -272,8 +276,15 @@ class ADMM:
             lambda _, evaluation: lagrangian.merit(evaluation, u),
             archive.evaluator,
             past=lambda: ((space.point_of(old_z), evaluation) for old_z, _, evaluation in archive),
+            instead=lagrangian.problem.allowed_near,
         )
         known = archive.evaluator.known(space.decode(z, theta))
         if known is not None:
             block.tell(space.point_of(z), known)
         return block
+
+
+def _moved(space: Space, theta: Theta, configuration: Configuration) -> Theta:
+    """Return theta with the active hyper-parameters of a configuration."""
+    known = space.encode(configuration)[1]
+    return np.where(np.isnan(known), theta, known)

@@ -13,7 +13,7 @@ from fenceline.problem import Evaluation, Evaluator
 from fenceline.solvers.protocol import Merits, Points, Solver
 from fenceline.space import Choices, Space, Theta
 
-_MOST_FORBIDDEN = 5  # proposals in a row that break a rule, before another pipeline is measured
+_PATIENCE = 5  # proposals in a row that bring nothing new because of rules, before a detour
 
 
 @dataclass
@@ -34,8 +34,9 @@ class Block:
         Known (point, evaluation) pairs from other values of the variables that stand still.
     instead : callable, optional
         An allowed configuration for one that breaks the problem's rules. What breaks a rule counts
-        as failed, at no cost; several in a row, and such a configuration is measured, so that the
-        search moves on where the rules leave little.
+        as failed, at no cost; where rules shut the block in, such a `detour` is measured.
+    locate : callable, optional
+        The point of a configuration, where every configuration has one.
     """
 
     parameters: Sequence[Parameter]
@@ -44,6 +45,8 @@ class Block:
     evaluator: Evaluator
     past: Callable[[], Iterable[tuple[NDArray[np.float64], Evaluation]]] = tuple
     instead: Callable[[Configuration, np.random.Generator], Configuration] | None = None
+    locate: Callable[[Configuration], NDArray[np.float64]] | None = None
+    detour: Configuration | None = None
     _points: list[NDArray[np.float64]] = field(default_factory=list)
     _merits: list[float] = field(default_factory=list)
     _open: list[tuple[NDArray[np.float64], Configuration]] = field(default_factory=list)
@@ -59,15 +62,19 @@ class Block:
         """Let a solver spend some evaluations; return the best point, if any pipeline succeeded."""
         if not self.parameters:
             evaluations = 1  # nothing moves: one measurement says everything
-        in_a_row, patience = 0, min(evaluations, _MOST_FORBIDDEN)
+        fruitless, forbidden = 0, False
         for point in islice(solver.proposals(self, rng), evaluations):
             configuration = self.configure(point)
+            fresh = self.evaluator.known(configuration) is None
             self._open.append((point, configuration))
             self.evaluator.submit(configuration)
-            in_a_row = in_a_row + 1 if self._forbidden(configuration) else 0
-            if in_a_row == patience and self.instead is not None:
-                self.evaluator.submit(self.instead(configuration, rng))
-                in_a_row = 0
+            known = self.evaluator.known(configuration)
+            barred = known is not None and known.status == "forbidden"
+            forbidden |= barred
+            fruitless = 0 if fresh and not barred else fruitless + 1
+            if forbidden and fruitless == min(evaluations, _PATIENCE):
+                self._go_round(configuration, rng)
+                fruitless = 0
         self.evaluator.drain()
         self._collect()
         merits = np.array(self._merits)
@@ -91,9 +98,13 @@ class Block:
             [p for p, _ in pairs], [self.merit(p, e) if e.ok else np.nan for p, e in pairs]
         )
 
-    def _forbidden(self, configuration: Configuration) -> bool:
-        evaluation = self.evaluator.known(configuration)
-        return evaluation is not None and evaluation.status == "forbidden"
+    def _go_round(self, configuration: Configuration, rng: np.random.Generator) -> None:
+        if self.instead is None:
+            return
+        self.detour = self.instead(configuration, rng)
+        if self.locate is not None:
+            self._open.append((self.locate(self.detour), self.detour))
+        self.evaluator.submit(self.detour)
 
     def _collect(self) -> None:
         still_open = []

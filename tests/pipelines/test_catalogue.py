@@ -163,5 +163,6 @@ def test_an_unknown_algorithm_is_answered_with_the_nearest_and_the_way_to_name_a
 def test_a_selector_that_drops_every_column_says_so():
     X, y = DATA["binary"]
     chosen = {"selector": Choice("SelectFwe", {"alpha": 0.01}), "estimator": Choice("GaussianNB")}
-    with pytest.raises(MeasurementError, match=r"SelectFwe\(alpha=0.01\) dropped every column"):
+    reason = r"SelectFwe\(alpha=0.01\) dropped every column"
+    with pytest.warns(UserWarning, match="No feat"), pytest.raises(MeasurementError, match=reason):
         fit(chosen, X, np.arange(len(y)) % 2, Setting("binary", *X.shape))

@@ -46,12 +46,17 @@ class JointBO:
         def configure(point: NDArray[np.float64]) -> Configuration:
             return space.decode(space.z_at(point[:modules]), point[modules:])
 
+        def locate(configuration: Configuration) -> NDArray[np.float64]:
+            z, theta = space.encode(configuration)
+            return np.append(space.point_of(z), np.where(np.isnan(theta), space.centre, theta))
+
         block = Block(
             moves,
             configure,
             lambda _, evaluation: lagrangian.merit(evaluation),
             evaluator,
             instead=problem.allowed_near,
+            locate=locate,
         )
         while True:
             block.solve(self.solver, 1_000_000_000, rng)

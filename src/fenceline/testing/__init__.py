@@ -3,9 +3,11 @@
 import pytest
 
 # The suites' asserts then explain themselves in a contributor's own repository too.
-pytest.register_assert_rewrite("fenceline.testing.solvers", "fenceline.testing.algorithms")
+for suite in ("solvers", "algorithms", "faults"):
+    pytest.register_assert_rewrite(f"fenceline.testing.{suite}")
 
 from fenceline.testing.algorithms import AlgorithmSuite  # noqa: E402
+from fenceline.testing.faults import EngineFaultSuite  # noqa: E402
 from fenceline.testing.solvers import FakeSubproblem, SolverSuite  # noqa: E402
 
-__all__ = ["AlgorithmSuite", "FakeSubproblem", "SolverSuite"]
+__all__ = ["AlgorithmSuite", "EngineFaultSuite", "FakeSubproblem", "SolverSuite"]

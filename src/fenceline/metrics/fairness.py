@@ -1,0 +1,178 @@
+"""How differently a pipeline treats groups; definitions are fairlearn's, the score gap the seed paper's."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from itertools import pairwise
+from typing import ClassVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from fenceline.errors import DefinitionError, MeasurementError
+from fenceline.metrics.metric import Parts, PipelineMetric
+from fenceline.metrics.scores import scored, scorer_name
+from fenceline.metrics.trial import Rows, Task, Trial
+
+_RESERVED = frozenset("(),=")
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class GroupMetric(PipelineMetric):
+    """A metric that compares the groups of one column."""
+
+    group: str
+    bins: tuple[float, ...]
+
+    @property
+    def groups(self) -> tuple[str, ...]:
+        """The name of the column whose groups are compared."""
+        return (self.group,)
+
+    def _by_group(self, trial: Trial, at: Rows | None) -> list[tuple[str, Rows]]:
+        """Return every group's label and the positions of its rows."""
+        labels, codes = trial.grouping(self.group, self.bins)
+        at = np.arange(len(trial.rows)) if at is None else at
+        found = [(label, at[codes[at] == i]) for i, label in enumerate(labels)]
+        for label, rows in found:
+            if not rows.size:
+                raise MeasurementError(
+                    f"{self.name}: group {label!r} has no row here; merge it with another group."
+                )
+        return found
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class ScoreGap(GroupMetric):
+    """The best group's score minus the worst group's."""
+
+    scorer: str
+
+    def parts(self, trial: Trial, at: Rows | None = None) -> Parts:
+        """Return the score of each group."""
+        values = []
+        for label, rows in self._by_group(trial, at):
+            try:
+                values.append(scored(self.scorer, trial, rows))
+            except (MeasurementError, ValueError) as problem:
+                raise MeasurementError(f"{self.name}, group {label!r}: {problem}") from None
+        return np.array(values)
+
+    def combine(self, parts: Parts) -> float:
+        """Return the largest difference between groups."""
+        return float(np.ptp(parts))
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class SelectionRates(GroupMetric):
+    """The share of each group that is predicted positive, compared."""
+
+    ratio: bool
+
+    tasks: ClassVar[tuple[Task, ...]] = ("binary",)
+
+    def parts(self, trial: Trial, at: Rows | None = None) -> Parts:
+        """Return the selection rate of each group."""
+        groups = self._by_group(trial, at)
+        return np.array([np.mean(trial.answers.predict(rows) == 1) for _, rows in groups])
+
+    def combine(self, parts: Parts) -> float:
+        """Return the largest difference, or the smallest ratio."""
+        if not self.ratio:
+            return float(np.ptp(parts))
+        # Nobody selected anywhere: nobody is treated worse. fairlearn leaves it undefined.
+        return float(parts.min() / parts.max()) if parts.max() > 0 else 1.0
+
+
+class SelectionRatio(SelectionRates):
+    """The smallest selection rate divided by the largest."""
+
+    larger_is_better: ClassVar[bool] = True
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class EqualizedOdds(GroupMetric):
+    """The larger of the gaps in true-positive and in false-positive rate."""
+
+    tasks: ClassVar[tuple[Task, ...]] = ("binary",)
+
+    def parts(self, trial: Trial, at: Rows | None = None) -> Parts:
+        """Return the false-positive rates of all groups, then their true-positive rates."""
+        groups = self._by_group(trial, at)
+        rates = [
+            self._rate(trial, label, rows, truth) for truth in (0, 1) for label, rows in groups
+        ]
+        return np.array(rates)
+
+    def combine(self, parts: Parts) -> float:
+        """Return the larger gap."""
+        return float(np.ptp(parts.reshape(2, -1), axis=1).max())
+
+    def _rate(self, trial: Trial, label: str, rows: Rows, truth: int) -> float:
+        cases = rows[trial.target[rows] == truth]
+        if not cases.size:
+            kind = "positive" if truth else "negative"
+            raise MeasurementError(
+                f"{self.name}: group {label!r} has no {kind} row, so one of its rates is not "
+                "defined; merge it with another group."
+            )
+        return float(np.mean(trial.answers.predict(cases) == 1))
+
+
+def score_gap(scorer: str, group: str, bins: Sequence[float] | None = None) -> ScoreGap:
+    """Return the largest difference of a score between groups: the seed paper's d_I.
+
+    Parameters
+    ----------
+    scorer : str
+        A scikit-learn scorer's name, such as ``"roc_auc"``; the unit is the score's.
+    group : str
+        A column of X, or a name in ``fit(..., groups=...)``.
+    bins : sequence of float, optional
+        Edges that cut a column of numbers into groups.
+    """
+    name, edges = scorer_name(scorer), _edges(bins)
+    return ScoreGap(_name("score_gap", [name], group, edges), group, edges, name)
+
+
+def demographic_parity_difference(
+    group: str, bins: Sequence[float] | None = None
+) -> SelectionRates:
+    """Return the largest difference between groups in the share predicted positive (0 to 1)."""
+    edges = _edges(bins)
+    name = _name("demographic_parity_difference", [], group, edges)
+    return SelectionRates(name, group, edges, ratio=False)
+
+
+def selection_rate_ratio(group: str, bins: Sequence[float] | None = None) -> SelectionRatio:
+    """Return the smallest share predicted positive, divided by the largest (0 to 1).
+
+    The four-fifths rule is ``selection_rate_ratio("sex") >= 0.8``.
+    """
+    edges = _edges(bins)
+    return SelectionRatio(_name("selection_rate_ratio", [], group, edges), group, edges, ratio=True)
+
+
+def equalized_odds_difference(group: str, bins: Sequence[float] | None = None) -> EqualizedOdds:
+    """Return the larger of the gaps between groups in true- and false-positive rate (0 to 1)."""
+    edges = _edges(bins)
+    return EqualizedOdds(_name("equalized_odds_difference", [], group, edges), group, edges)
+
+
+def _name(metric: str, arguments: list[str], group: object, bins: tuple[float, ...]) -> str:
+    """Write a metric so that it can be parsed again."""
+    if not isinstance(group, str) or not group or _RESERVED & set(group):
+        raise DefinitionError(
+            f"{metric}: group must be a name without parentheses, commas and equals signs. Got "
+            f"{group!r}; give the column another name in fit(..., groups={{...}})."
+        )
+    cuts = ["bins=" + ":".join(f"{edge:g}" for edge in bins)] if bins else []
+    return f"{metric}({','.join([*arguments, group, *cuts])})"
+
+
+def _edges(bins: Sequence[float] | NDArray[np.float64] | None) -> tuple[float, ...]:
+    if bins is None:
+        return ()
+    edges = tuple(float(edge) for edge in bins)
+    if not edges or any(a >= b for a, b in pairwise(edges)):
+        raise DefinitionError(f"bins must be numbers in growing order. Got {bins!r}.")
+    return edges

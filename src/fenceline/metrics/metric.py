@@ -1,0 +1,65 @@
+"""The one kind of thing that is measured on a fitted pipeline."""
+
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import ClassVar, TypeAlias
+
+import numpy as np
+from numpy.typing import NDArray
+
+from fenceline.constraint import Metric
+from fenceline.metrics.trial import Rows, Task, Trial
+
+Parts: TypeAlias = NDArray[np.float64]
+"""What a metric is made of: one number, or one for each group."""
+
+
+@dataclass(frozen=True, slots=True)
+class Reading:
+    """One metric, read once on one fitted pipeline."""
+
+    parts: Parts
+    error: float = math.nan
+    """Standard error, where the reading itself knows it."""
+    extras: Mapping[str, float] = field(default_factory=dict)
+    """Other statistics of the same reading, by name."""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class PipelineMetric(Metric):
+    """A metric of a fitted pipeline; compare it with a bound to get a constraint.
+
+    A metric is read as *parts*, which are averaged over folds before :meth:`combine` makes one
+    value of them: the largest gap within each small fold would be mostly noise.
+    """
+
+    resource: ClassVar[bool] = False
+    """Whether it depends on the pipeline alone, not on the labels of the rows: known after one fold."""
+    larger_is_better: ClassVar[bool] = False
+    tasks: ClassVar[tuple[Task, ...]] = ("binary", "multiclass", "regression")
+
+    @property
+    def groups(self) -> tuple[str, ...]:
+        """Names of the groups it compares."""
+        return ()
+
+    def parts(self, trial: Trial, at: Rows | None = None) -> Parts:
+        """Return the parts, on all rows of the trial or on those at these positions."""
+        raise NotImplementedError
+
+    def combine(self, parts: Parts) -> float:
+        """Make one value of the (averaged) parts."""
+        return float(parts[0])
+
+    def read(self, trial: Trial) -> Reading:
+        """Read the metric once."""
+        return Reading(self.parts(trial))
+
+    def value(self, trial: Trial) -> float:
+        """Return the metric's value on a fitted pipeline."""
+        return self.combine(self.read(trial).parts)
+
+    def counts(self, trial: Trial) -> tuple[int, int] | None:
+        """Return events and cases if the metric is a plain rate, for an exact bound."""
+        return None

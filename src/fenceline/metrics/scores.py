@@ -1,0 +1,161 @@
+"""Scores by scikit-learn's names, losses made of them, and how much noise costs."""
+
+import warnings
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any, ClassVar
+
+import numpy as np
+import pandas as pd
+from scipy import sparse
+from sklearn.exceptions import UndefinedMetricWarning
+from sklearn.metrics import get_scorer, get_scorer_names
+
+from fenceline.errors import DefinitionError, MeasurementError, suggestion
+from fenceline.metrics.metric import Parts, PipelineMetric
+from fenceline.metrics.trial import Rows, Trial
+
+_ALIASES: Mapping[str, str] = {
+    "auc": "roc_auc",
+    "auroc": "roc_auc",
+    "mse": "neg_mean_squared_error",
+}
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Score(PipelineMetric):
+    """A scikit-learn scorer's own value: larger is better, errors are negative."""
+
+    scorer: str
+
+    larger_is_better: ClassVar[bool] = True
+
+    def parts(self, trial: Trial, at: Rows | None = None) -> Parts:
+        """Return the score."""
+        return np.array([scored(self.scorer, trial, at)])
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Loss(PipelineMetric):
+    """A larger-is-better metric turned round: 1 - value if it never exceeds 1, -value otherwise."""
+
+    of: PipelineMetric
+    bounded: bool
+
+    @property
+    def groups(self) -> tuple[str, ...]:
+        """Names of the groups the metric compares."""
+        return self.of.groups
+
+    def parts(self, trial: Trial, at: Rows | None = None) -> Parts:
+        """Return the metric's own parts."""
+        return self.of.parts(trial, at)
+
+    def combine(self, parts: Parts) -> float:
+        """Turn the metric's value round."""
+        return self.bounded - self.of.combine(parts)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Robustness(PipelineMetric):
+    """How much of a score is lost under noise."""
+
+    scorer: str
+    noise: float
+
+    def parts(self, trial: Trial, at: Rows | None = None) -> Parts:
+        """Return the drop of the score."""
+        noisy = _disturbed(trial, self.noise)
+        return np.array([scored(self.scorer, trial, at) - scored(self.scorer, noisy, at)])
+
+
+def score(scorer: str) -> Score:
+    """Return a scikit-learn scorer as a metric: ``score("roc_auc") >= 0.8``.
+
+    Parameters
+    ----------
+    scorer : str
+        A name of :func:`sklearn.metrics.get_scorer_names`. The value is the scorer's own, so
+        ``neg_log_loss`` is at most 0.
+    """
+    name = scorer_name(scorer)
+    return Score(name, name)
+
+
+def loss(scorer: "str | PipelineMetric") -> Loss:
+    """Return the loss that belongs to a score; an objective given by a scorer's name becomes this.
+
+    Parameters
+    ----------
+    scorer : str or metric
+        Its loss is ``1 - score`` for scores that are at most 1 (accuracy, AUROC, F1, R2 ...) and
+        ``-score`` for the rest (``neg_log_loss`` becomes the log loss itself).
+    """
+    of = scorer if isinstance(scorer, PipelineMetric) else score(scorer)
+    unbounded = isinstance(of, Score) and (
+        of.scorer.startswith("neg_")
+        or of.scorer in ("mutual_info_score", "positive_likelihood_ratio")
+    )
+    return Loss(f"loss({of.name})", of, bounded=not unbounded)
+
+
+def robustness(scorer: str, noise: float = 0.1) -> Robustness:
+    """Return how much of a score is lost when numbers are disturbed.
+
+    Parameters
+    ----------
+    scorer : str
+        A scikit-learn scorer's name; the unit is the score's.
+    noise : float
+        Normal noise of this many standard deviations is added to every column of numbers, the
+        same for every pipeline.
+    """
+    if not isinstance(noise, int | float) or not 0 < noise < np.inf:
+        raise DefinitionError(f"robustness: noise must be a positive number. Got {noise!r}.")
+    name = scorer_name(scorer)
+    return Robustness(f"robustness({name},noise={noise:g})", name, float(noise))
+
+
+def scorer_name(name: object) -> str:
+    """Return a scorer's name as scikit-learn knows it, or name the nearest."""
+    known = get_scorer_names()
+    if not isinstance(name, str):
+        raise DefinitionError(f"A scorer is given by its name. Got {name!r}.")
+    name = _ALIASES.get(name, name)
+    if name not in known:
+        raise DefinitionError(f"There is no scorer {name!r}.{suggestion(name, known)}")
+    return name
+
+
+def scored(scorer: str, trial: Trial, at: Rows | None = None) -> float:
+    """Return a score on all or some rows of a trial."""
+    at = np.arange(len(trial.rows)) if at is None else at
+    with warnings.catch_warnings():
+        # Undefined scores come back as NaN, and that is refused here in plain words.
+        warnings.simplefilter("ignore", UndefinedMetricWarning)
+        value = float(get_scorer(scorer)(trial.answers, at, trial.target[at]))
+    if not np.isfinite(value):
+        seen = len(np.unique(trial.target[at]))
+        reason = " They are all of one class." if seen == 1 else ""
+        raise MeasurementError(f"{scorer} is not defined on these {len(at)} rows.{reason}")
+    return value
+
+
+def _disturbed(trial: Trial, noise: float) -> Trial:
+    """Return the trial with noise on every column of numbers; made once, for predicting is slow."""
+    key = ("disturbed", noise)
+    if key not in trial.memo:
+        trial.memo[key] = trial.on(_with_noise(trial.X, noise))
+    disturbed: Trial = trial.memo[key]
+    return disturbed
+
+
+def _with_noise(X: Any, noise: float) -> Any:
+    rng = np.random.default_rng(0)
+    if sparse.issparse(X):
+        raise MeasurementError("robustness is not defined for sparse tables; make X dense.")
+    if not isinstance(X, pd.DataFrame):
+        return X + noise * np.nanstd(X, axis=0) * rng.standard_normal(X.shape)
+    numbers = X.select_dtypes("number").astype(np.float64)
+    disturbed = numbers + noise * numbers.std() * rng.standard_normal(numbers.shape)
+    return X.assign(**{str(name): disturbed[name] for name in numbers.columns})

@@ -1,0 +1,215 @@
+"""What metrics see: a table, a pipeline fitted on other rows of it, and the pipeline's answers."""
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import Any, Literal, TypeAlias
+
+import numpy as np
+import pandas as pd
+from numpy.typing import NDArray
+from sklearn.base import BaseEstimator
+from sklearn.utils.metaestimators import available_if
+
+from fenceline.errors import DefinitionError, suggestion
+
+Rows: TypeAlias = NDArray[np.intp]
+Task: TypeAlias = Literal["binary", "multiclass", "regression"]
+
+
+@dataclass(frozen=True)
+class Table:
+    """Rows with their labels and groups.
+
+    Parameters
+    ----------
+    X : DataFrame, array or sparse matrix
+        The features.
+    y : array
+        The labels, as the user gave them.
+    task : {"binary", "multiclass", "regression"}
+        What is predicted.
+    groups : mapping of str to array
+        One value per row and name.
+    """
+
+    X: Any
+    y: NDArray[Any]
+    task: Task
+    groups: Mapping[str, NDArray[Any]] = field(default_factory=dict)
+
+    @cached_property
+    def classes(self) -> NDArray[Any]:
+        """The classes in order; in a binary task the last is the positive one."""
+        return np.unique(self.y)
+
+    @cached_property
+    def target(self) -> NDArray[Any]:
+        """The labels as metrics use them: the positions of classes, or numbers."""
+        if self.task == "regression":
+            return self.y
+        return np.searchsorted(self.classes, self.y)
+
+    def take(self, rows: Rows) -> "Table":
+        """Return some of the rows; the classes stay those of all."""
+        groups = {name: values[rows] for name, values in self.groups.items()}
+        part = Table(take(self.X, rows), self.y[rows], self.task, groups)
+        part.__dict__["classes"] = self.classes
+        return part
+
+    def grouping(self, name: str, bins: Sequence[float] = ()) -> tuple[list[str], NDArray[np.intp]]:
+        """Return the labels of a column's groups, and the group of every row.
+
+        Parameters
+        ----------
+        name : str
+            Of a group; blanks in it do not count, for texts of constraints lose theirs.
+        bins : sequence of float
+            Edges that cut numbers into groups; what lies outside the edges forms groups, too.
+        """
+        key = find_group(name, self.groups)
+        values = self.groups[key]
+        missing = pd.isna(values)
+        if missing.any():
+            raise DefinitionError(
+                f"Group {key!r} is missing in {int(missing.sum())} rows; give those rows a group of their own."
+            )
+        if bins:
+            edges = np.asarray(bins, dtype=np.float64)
+            found, codes = np.unique(
+                np.digitize(values.astype(np.float64), edges), return_inverse=True
+            )
+            labels = [_interval(edges, int(i)) for i in found]
+        else:
+            unique, codes = np.unique(values.astype(str), return_inverse=True)
+            labels = [str(label) for label in unique]
+        if len(labels) < 2:
+            raise DefinitionError(
+                f"Group {key!r} has the single value {labels[0]!r}; a comparison needs two groups."
+            )
+        return labels, codes.astype(np.intp)
+
+
+class Trial:
+    """A fitted pipeline, and rows of a table that it was not fitted on.
+
+    Answers of the pipeline are computed once, however many metrics ask for them.
+    """
+
+    def __init__(
+        self, pipeline: Any, table: Table, rows: Rows, train_seconds: float = float("nan")
+    ) -> None:
+        self.pipeline = pipeline
+        self.table = table
+        self.rows = rows
+        self.train_seconds = train_seconds
+        self.memo: dict[Any, Any] = {}
+
+    @cached_property
+    def X(self) -> Any:  # noqa: N802 - scikit-learn's name for it
+        """The rows' features."""
+        return take(self.table.X, self.rows)
+
+    @cached_property
+    def target(self) -> NDArray[Any]:
+        """The rows' labels, as positions of classes or numbers."""
+        target: NDArray[Any] = self.table.target[self.rows]
+        return target
+
+    @cached_property
+    def answers(self) -> "Answers":
+        """The pipeline's answers on the rows."""
+        return Answers(self.pipeline, self.X, self.table.classes)
+
+    def grouping(self, name: str, bins: Sequence[float] = ()) -> tuple[list[str], NDArray[np.intp]]:
+        """Return all group labels of the table, and the group of each of these rows."""
+        key = (name, tuple(bins))
+        if key not in self.memo:
+            labels, codes = self.table.grouping(name, bins)
+            self.memo[key] = labels, codes[self.rows]
+        found: tuple[list[str], NDArray[np.intp]] = self.memo[key]
+        return found
+
+    def on(self, X: Any) -> "Trial":
+        """Return the same trial with other features in the same rows."""
+        other = Trial(self.pipeline, self.table, self.rows, self.train_seconds)
+        other.X = X
+        return other
+
+
+def _can(method: str) -> Callable[[Any], Any]:
+    """Offer a method only if the pipeline has it, for scorers choose by what is there."""
+    offered: Callable[[Any], Any] = available_if(lambda answers: hasattr(answers.pipeline, method))
+    return offered
+
+
+class Answers(BaseEstimator):  # type: ignore[misc] # scikit-learn is untyped
+    """Stands for a fitted pipeline to scikit-learn's scorers, with row positions in place of X.
+
+    So any scorer can be asked about any subset of rows without predicting again, and classes
+    are 0, 1, ..., so that scorers which want the positive class to be 1 take any labels.
+    """
+
+    def __init__(self, pipeline: Any, X: Any, classes: NDArray[Any]) -> None:
+        self.pipeline = pipeline
+        self.X = X
+        self.classes = classes
+        self._known: dict[str, NDArray[Any]] = {}
+
+    @property
+    def classes_(self) -> NDArray[np.intp]:
+        """The positions of the classes."""
+        return np.arange(len(self.classes))
+
+    def __sklearn_is_fitted__(self) -> bool:
+        return True
+
+    def __sklearn_tags__(self) -> Any:
+        return self.pipeline.__sklearn_tags__()
+
+    def _ask(self, method: str) -> NDArray[Any]:
+        if method not in self._known:
+            answer = np.asarray(getattr(self.pipeline, method)(self.X))
+            if method == "predict" and hasattr(self.pipeline, "classes_"):
+                answer = np.searchsorted(self.classes, answer)
+            self._known[method] = answer
+        return self._known[method]
+
+    @_can("predict")
+    def predict(self, at: Rows) -> NDArray[Any]:
+        """Return predictions for rows, by position."""
+        return self._ask("predict")[at]
+
+    @_can("predict_proba")
+    def predict_proba(self, at: Rows) -> NDArray[Any]:
+        """Return probabilities for rows, by position."""
+        return self._ask("predict_proba")[at]
+
+    @_can("decision_function")
+    def decision_function(self, at: Rows) -> NDArray[Any]:
+        """Return decision values for rows, by position."""
+        return self._ask("decision_function")[at]
+
+
+def take(X: Any, rows: Rows) -> Any:
+    """Return rows of any table."""
+    return X.iloc[rows] if hasattr(X, "iloc") else X[rows]
+
+
+def find_group(name: str, groups: Mapping[str, Any]) -> str:
+    """Return the group of this name, blanks aside, or name the nearest."""
+    for key in groups:
+        if "".join(key.split()) == "".join(name.split()):
+            return key
+    raise DefinitionError(
+        f"There is no column or group {name!r}.{suggestion(name, groups)} Name a column of X, or "
+        f"give fit(..., groups={{{name!r}: ...}})."
+    )
+
+
+def _interval(edges: NDArray[np.float64], i: int) -> str:
+    if i == 0:
+        return f"< {edges[0]:g}"
+    if i == len(edges):
+        return f">= {edges[-1]:g}"
+    return f"{edges[i - 1]:g} to {edges[i]:g}"
