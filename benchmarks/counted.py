@@ -27,7 +27,18 @@ from fenceline.problem import BudgetSpent
 Array = NDArray[np.float64]
 
 # No part of a search: whatever changes here, old results stand.
-_BYSTANDERS = ("cli.py", "demo", "data", "evaluation", "store", "testing", "errors.py", "result.py")
+_BYSTANDERS = (
+    "cli.py",
+    "demo",
+    "data",
+    "errors.py",
+    "evaluation",
+    "metrics",
+    "pipelines",
+    "result.py",
+    "store",
+    "testing",
+)
 _COLUMNS = ("evaluation", "objective", "feasible", "ok", "cpu_seconds", "wall_seconds")
 
 

@@ -62,7 +62,8 @@ ABLATED = (NO_STRUCTURE, NO_SHARING, MEASURED, NO_TRANSFORMATION)
 class Line:
     """One curve in one setting, over all seeds.
 
-    `seconds` is the CPU time of one run at full size, as measured once, for the estimate only.
+    `seconds` is a guess at the CPU time of one run at full size, mostly from shorter runs; only the
+    estimate before the start rests on it.
     """
 
     part: str

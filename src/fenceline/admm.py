@@ -253,7 +253,7 @@ class ADMM:
             lambda point: space.decode(z, place(point)),
             merit,
             archive.evaluator,
-            instead=lagrangian.problem.allowed_near,
+            instead=lagrangian.problem.sample,
         )
         if self.warm:
             for old_z, old_theta, evaluation in archive:
@@ -276,7 +276,7 @@ class ADMM:
             lambda _, evaluation: lagrangian.merit(evaluation, u),
             archive.evaluator,
             past=lambda: ((space.point_of(old_z), evaluation) for old_z, _, evaluation in archive),
-            instead=lagrangian.problem.allowed_near,
+            instead=lagrangian.problem.sample,
         )
         known = archive.evaluator.known(space.decode(z, theta))
         if known is not None:

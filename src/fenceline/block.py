@@ -33,8 +33,8 @@ class Block:
     past : callable
         Known (point, evaluation) pairs from other values of the variables that stand still.
     instead : callable, optional
-        An allowed configuration for one that breaks the problem's rules. What breaks a rule counts
-        as failed, at no cost; where rules shut the block in, such a `detour` is measured.
+        Draws a configuration that the problem's rules allow. What breaks a rule counts as failed,
+        at no cost; where rules shut the block in, such a `detour` is measured.
     locate : callable, optional
         The point of a configuration, where every configuration has one.
     """
@@ -44,7 +44,7 @@ class Block:
     merit: Callable[[NDArray[np.float64], Evaluation], float]
     evaluator: Evaluator
     past: Callable[[], Iterable[tuple[NDArray[np.float64], Evaluation]]] = tuple
-    instead: Callable[[Configuration, np.random.Generator], Configuration] | None = None
+    instead: Callable[[np.random.Generator], Configuration] | None = None
     locate: Callable[[Configuration], NDArray[np.float64]] | None = None
     detour: Configuration | None = None
     _points: list[NDArray[np.float64]] = field(default_factory=list)
@@ -73,7 +73,7 @@ class Block:
             forbidden |= barred
             fruitless = 0 if fresh and not barred else fruitless + 1
             if forbidden and fruitless == min(evaluations, _PATIENCE):
-                self._go_round(configuration, rng)
+                self._go_round(rng)
                 fruitless = 0
         self.evaluator.drain()
         self._collect()
@@ -98,10 +98,10 @@ class Block:
             [p for p, _ in pairs], [self.merit(p, e) if e.ok else np.nan for p, e in pairs]
         )
 
-    def _go_round(self, configuration: Configuration, rng: np.random.Generator) -> None:
+    def _go_round(self, rng: np.random.Generator) -> None:
         if self.instead is None:
             return
-        self.detour = self.instead(configuration, rng)
+        self.detour = self.instead(rng)
         if self.locate is not None:
             self._open.append((self.locate(self.detour), self.detour))
         self.evaluator.submit(self.detour)

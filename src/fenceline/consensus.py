@@ -69,7 +69,8 @@ class Consensus:
                 evaluator.submit(self._propose(memory, lagrangian, rng))
 
             # Multipliers: the minimiser of the merit over everything measured shows what the
-            # constraints still lack; where it is infeasible, the penalty was too weak.
+            # constraints still lack; where it is infeasible, the penalty was too weak. As soon as
+            # something feasible is known, the models tell what the constraints press with there.
             memory.refresh()
             if memory.ok.any():
                 merits = lagrangian.merits(memory.losses(scales), memory.excesses(scales))
@@ -77,7 +78,8 @@ class Consensus:
                 excess = memory.excesses(scales)[best]
                 u = lagrangian.slack(excess)
                 lack = excess + u
-                mu = mu + rho * lack
+                pressed = memory.multipliers(scales)
+                mu = mu + rho * lack if pressed is None else pressed
                 z, theta = memory.row(best)
                 if np.any(excess > 0.0):
                     rho = min(2.0 * rho, 1e6 * self.rho)

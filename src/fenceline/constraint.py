@@ -3,12 +3,14 @@
 ``metric(name) <= bound``, ``>= bound`` and ``.equals(value, tolerance)`` make a
 :class:`Constraint`; a text such as ``"latency_us <= 10"`` is parsed to the same. The grammar is
 ``NAME <= NUMBER``, ``NAME >= NUMBER`` or ``NAME == NUMBER +- NUMBER``, where NAME may carry
-arguments, as in ``latency_us(batch=1000)``. Texts are parsed, never evaluated.
+arguments, as in ``latency_us(batch=1000)`` or ``score_gap(auc, 'age band')``: blanks around
+punctuation do not count, those within words and quotes do. Texts are parsed, never evaluated.
 """
 
 import math
 import re
 from dataclasses import dataclass
+from statistics import NormalDist
 from typing import Literal, NoReturn, TypeAlias
 
 import numpy as np
@@ -17,7 +19,8 @@ from fenceline.errors import ConstraintError
 
 Sense: TypeAlias = Literal["<=", ">=", "=="]
 
-_NAME = re.compile(r"[A-Za-z_][\w.]*(?:\([^()]*\))?")
+_NAME = re.compile(r"""[A-Za-z_][\w.]*(?:\((?:[^()'"]|'[^']*'|"[^"]*")*\))?""")
+_QUOTED = re.compile(r"""('[^']*'|"[^"]*")""")
 _SENSE = re.compile(r"<=|>=|==")
 _NUMBER = re.compile(r"[-+]?(?:\d+\.?\d*|\.\d+)(?:[eE][-+]?\d+)?")
 
@@ -39,6 +42,9 @@ class Constraint:
     scale : float
         What counts as one unit of violation, so that microseconds and ratios compare.
         By default the size of the bound, or 1 for a bound of 0.
+    confidence : float
+        How sure it must be that the constraint holds, where a measurement carries a standard
+        error: at 0.95 a value must stay 1.645 errors inside the bound. Exact values need none.
     """
 
     metric: str
@@ -46,6 +52,7 @@ class Constraint:
     bound: float
     tolerance: float = 0.0
     scale: float = math.nan
+    confidence: float = 0.95
 
     def __post_init__(self) -> None:
         if not isinstance(self.metric, str) or not self.metric:
@@ -67,6 +74,13 @@ class Constraint:
             raise ConstraintError(
                 f"Constraint on {self.metric!r}: scale must be positive. Got {scale!r}."
             )
+        confidence = _finite(self.metric, "confidence", self.confidence)
+        if not 0.5 <= confidence < 1.0:
+            raise ConstraintError(
+                f"Constraint on {self.metric!r}: confidence must lie in [0.5, 1). Got {confidence!r}; "
+                "0.5 takes every measurement at its word."
+            )
+        object.__setattr__(self, "confidence", confidence)
         for name, number in (("bound", bound), ("tolerance", tolerance), ("scale", scale)):
             object.__setattr__(self, name, number)
 
@@ -79,24 +93,29 @@ class Constraint:
             f"'{self}' was used as a yes or no. A chain such as 0 <= metric <= 1 must be written as two constraints."
         )
 
-    def excess(self, value: float) -> float:
+    def excess(self, value: float, error: float = 0.0) -> float:
         """Return g - eps: how far a measured value lies beyond the bound, negative inside.
 
         The sign is turned for ``>=`` so that inside Fenceline every constraint is g <= eps.
-        For ``==`` it is the signed distance from the bound.
+        For ``==`` it is the signed distance from the bound. A standard error moves the value
+        away from the inside, as far as the required confidence asks.
         """
-        return self.bound - value if self.sense == ">=" else value - self.bound
+        excess = self.bound - value if self.sense == ">=" else value - self.bound
+        if error == 0.0:
+            return excess
+        margin = NormalDist().inv_cdf(self.confidence) * error
+        return excess - margin if self.sense == "==" and excess < 0 else excess + margin
 
-    def violation(self, value: float) -> float:
-        """Return by how many scales the value breaks the constraint; 0 when it holds."""
-        excess = self.excess(value)
+    def violation(self, value: float, error: float = 0.0) -> float:
+        """Return by how many scales the value breaks the constraint; 0 when it surely holds."""
+        excess = self.excess(value, error)
         if self.sense == "==":
             excess = abs(excess) - self.tolerance
         return max(0.0, excess / self.scale)
 
-    def holds(self, value: float) -> bool:
-        """Tell whether a measured value satisfies the constraint."""
-        return self.violation(value) == 0.0
+    def holds(self, value: float, error: float = 0.0) -> bool:
+        """Tell whether a measured value satisfies the constraint, with the required confidence."""
+        return self.violation(value, error) == 0.0
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -141,7 +160,14 @@ def parse_constraint(text: str) -> Constraint:
         tolerance, at = _take(text, at, _NUMBER, "a tolerance")
     if text[at:].strip():
         _mistake(text, at + len(text[at:]) - len(text[at:].lstrip()), "the end")
-    return Constraint(re.sub(r"\s+", "", name), sense, float(bound), float(tolerance))  # type: ignore[arg-type]
+    return Constraint(_tidy(name), sense, float(bound), float(tolerance))  # type: ignore[arg-type]
+
+
+def _tidy(name: str) -> str:
+    """Write a name in one way: no blanks around punctuation; within words and quotes they stay."""
+    pieces = _QUOTED.split(name)
+    pieces[::2] = [re.sub(r"\s*([(),=])\s*", r"\1", re.sub(r"\s+", " ", p)) for p in pieces[::2]]
+    return "".join(pieces)
 
 
 def _take(text: str, at: int, pattern: re.Pattern[str], expected: str) -> tuple[str, int]:

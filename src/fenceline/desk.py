@@ -174,13 +174,15 @@ class Desk:
 
     def _judge(self, configuration: Configuration, outcome: Outcome) -> Evaluation:
         metrics: dict[str, float] = {}
+        errors: dict[str, float] = {}
         objective = violation = math.inf
         status, message = outcome.status, outcome.message
         if status == "ok":
             try:
                 metrics = self.problem.check(outcome.value)
                 objective = metrics[self.problem.objective]
-                violation = self.problem.violation(metrics)
+                errors = self.problem.errors(outcome.value)
+                violation = self.problem.violation(metrics, errors)
             except MeasurementError as mistake:
                 # At the first evaluation it is the contract that is broken, and time should not be
                 # spent on it; later on it is one pipeline that misbehaves, and the run goes on.
@@ -198,6 +200,7 @@ class Desk:
             outcome.traceback,
             outcome.cpu_seconds,
             outcome.megabytes,
+            errors,
         )
 
     def _file(self, evaluation: Evaluation) -> None:
@@ -220,7 +223,7 @@ def _outcome(event: Finish) -> Outcome:
     """Return what an engine would have reported."""
     return Outcome(
         event.status,
-        event.metrics,
+        {n: (v, event.errors[n]) if n in event.errors else v for n, v in event.metrics.items()},
         event.message,
         event.traceback,
         event.seconds,

@@ -77,7 +77,10 @@ class Lagrangian:
 
     def excess(self, evaluation: Evaluation) -> Array:
         """Return g - eps for every constraint, scaled; negative inside the fence."""
-        values = [c.excess(evaluation.metrics[c.metric]) for c in self.problem.constraints]
+        values = [
+            c.excess(evaluation.metrics[c.metric], evaluation.errors.get(c.metric, 0.0))
+            for c in self.problem.constraints
+        ]
         return np.array(values, dtype=np.float64) / self.scales.constraints
 
     def slack(self, excess: Array) -> Array:

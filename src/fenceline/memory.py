@@ -11,6 +11,7 @@ from fenceline.lagrangian import Scales
 from fenceline.lattice import Lattice
 from fenceline.problem import Evaluator, Problem
 from fenceline.promise import Chance, Promise
+from fenceline.sensitivity import balance, gradient, reals
 from fenceline.surrogates.metric_model import MetricModel
 from fenceline.surrogates.shared import SharedProcess
 from fenceline.surrogates.structure import Part, Structure
@@ -41,6 +42,7 @@ class Memory:
         self._models = [
             MetricModel(self.structure, self.transform) for _ in range(1 + self._excess.shape[1])
         ]
+        self._equal = np.array([c.sense == "==" for c in self.problem.constraints], dtype=np.bool_)
         self._failure = MetricModel(self.structure, transform=False)
 
     def refresh(self) -> None:
@@ -56,7 +58,10 @@ class Memory:
         self.ok = np.append(self.ok, [e.ok for e in new])
         self._loss = np.append(self._loss, [e.objective for e in good])
         if good:
-            excess = [[c.excess(e.metrics[c.metric]) for c in constraints] for e in good]
+            excess = [
+                [c.excess(e.metrics[c.metric], e.errors.get(c.metric, 0.0)) for c in constraints]
+                for e in good
+            ]
             self._excess = np.vstack(
                 [self._excess, np.array(excess).reshape(len(good), len(constraints))]
             )
@@ -97,13 +102,45 @@ class Memory:
         z, theta = zip(*(self.problem.space.encode(c) for c in pending), strict=True)
         return promise.believing(self.structure.parts(np.array(z), np.array(theta)))
 
+    def multipliers(self, scales: Scales) -> Array | None:
+        """Return what the constraints press with at the best feasible pipeline, scaled.
+
+        None while nothing feasible is known, or where no real hyper-parameter is active: between
+        the points of a lattice a bound has no price.
+        """
+        feasible = self._feasible()
+        if len(feasible) == 0 or self._models[0].process is None:
+            return None
+        best = int(feasible[np.argmin(self._loss[feasible])])
+        z, theta = self.row(best)
+        columns = reals(self.structure.space, z)
+        if len(columns) == 0:
+            return None
+        values = [self._loss[best], *self._excess[best]]
+        slopes = np.array(
+            [
+                gradient(model, self.structure, z, theta, float(y))
+                for model, y in zip(self._models, values, strict=True)
+            ]
+        )
+        return balance(
+            slopes[0] / scales.loss,
+            slopes[1:] / scales.constraints[:, None],
+            self._excess[best] / scales.constraints,
+            self._equal,
+            theta[columns],
+        )
+
     def _best(self, process: SharedProcess, good: list[Part]) -> float | None:
         """Return the best feasible loss with its noise taken out, as the model sees it."""
-        slack = [c.tolerance for c in self.problem.constraints]
-        equal = np.array([c.sense == "==" for c in self.problem.constraints], dtype=np.bool_)
-        excess = np.where(equal, np.abs(self._excess), self._excess)
-        feasible = np.flatnonzero((excess <= slack).all(axis=1))
+        feasible = self._feasible()
         if len(feasible) == 0:
             return None
         top = feasible[np.argsort(self._loss[feasible], kind="stable")[:10]]
         return float(process.predict_pipelines([part[top] for part in good])[0].min())
+
+    def _feasible(self) -> NDArray[np.intp]:
+        """Return which successful evaluations satisfy every constraint."""
+        slack = [c.tolerance for c in self.problem.constraints]
+        excess = np.where(self._equal, np.abs(self._excess), self._excess)
+        return np.flatnonzero((excess <= slack).all(axis=1))

@@ -43,6 +43,8 @@ class Evaluation:
     cpu_seconds: float = 0.0
     megabytes: float = 0.0
     """Peak memory of the measurement, where the engine knows it."""
+    errors: Mapping[str, float] = field(default_factory=dict)
+    """Standard errors of those metrics that were measured with one."""
 
     @property
     def ok(self) -> bool:
@@ -65,7 +67,7 @@ class Problem:
         The pipelines to choose from.
     measure : callable
         ``measure(configuration)`` returns a mapping with the objective and every constrained
-        metric. It may raise: the pipeline then counts as failed, and the search goes on. If it
+        metric, each a number or a pair of a number and its standard error. It may raise: the pipeline then counts as failed, and the search goes on. If it
         has an attribute ``metrics`` (names), unknown names are refused at once instead of at
         the first evaluation.
     objective : str
@@ -164,11 +166,34 @@ class Problem:
                 raise MeasurementError(
                     f"`measure` did not return the {role} metric {name!r}.{suggestion(name, map(str, measured))}"
                 )
-        return {str(name): _plain(str(name), value) for name, value in measured.items()}
+        self.errors(measured)
+        return {
+            str(name): _plain(str(name), value[0] if _paired(value) else value)
+            for name, value in measured.items()
+        }
 
-    def violation(self, metrics: Mapping[str, float]) -> float:
+    def errors(self, measured: Mapping[str, Any]) -> dict[str, float]:
+        """Return the standard errors in a measurement, or say what is wrong with one."""
+        errors = {
+            str(name): _plain(f"{name} (its standard error)", value[1])
+            for name, value in measured.items()
+            if _paired(value)
+        }
+        for name, error in errors.items():
+            if error < 0:
+                raise MeasurementError(
+                    f"The standard error of metric {name!r} must not be negative. Got {error}."
+                )
+        return errors
+
+    def violation(
+        self, metrics: Mapping[str, float], errors: Mapping[str, float] | None = None
+    ) -> float:
         """Return the sum of scaled violations of a checked measurement."""
-        return sum(c.violation(metrics[c.metric]) for c in self.constraints)
+        known = errors or {}
+        return sum(
+            c.violation(metrics[c.metric], known.get(c.metric, 0.0)) for c in self.constraints
+        )
 
 
 class BudgetSpent(Exception):  # noqa: N818 - it ends a run as StopIteration ends a loop
@@ -221,6 +246,11 @@ def _check_consistent(constraints: Sequence[Constraint]) -> None:
                 f"No value of {c.metric!r} is at least {low:g} and at most {high:g}; loosen one bound."
             )
         limits[c.metric] = (low, high)
+
+
+def _paired(value: object) -> bool:
+    """Tell whether a metric was returned with its standard error."""
+    return isinstance(value, tuple) and len(value) == 2
 
 
 def _plain(name: str, value: object) -> float:

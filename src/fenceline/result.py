@@ -2,14 +2,14 @@
 
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from functools import cached_property
 from typing import TYPE_CHECKING, Literal, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
 
-from fenceline.constraint import Constraint
+from fenceline.diagnosis import Diagnosis, diagnose, relaxations
 from fenceline.problem import Evaluation, Problem
 
 if TYPE_CHECKING:
@@ -61,25 +61,43 @@ class Result:
     @property
     def message(self) -> str:
         """What happened, and what to do about it."""
-        best, miss = self.best, self.nearest_miss
+        best = self.best
         count = len(self.evaluations)
         if best is not None:
             return f"{best.configuration} has {self.problem.objective} = {best.objective:.6g} inside the fence."
-        if miss is not None:
-            broken = [c for c in self.problem.constraints if not c.holds(miss.metrics[c.metric])]
-            worst = max(broken, key=lambda c: c.violation(miss.metrics[c.metric]))
-            loosen = ", ".join(
-                f"{c.metric} from {c.bound:g} to {_admitting(c, miss.metrics[c.metric])}"
-                for c in broken
-            )
+        if self.diagnosis is not None:
             return (
-                f"None of {count} pipelines satisfies every constraint; '{worst}' binds most. "
-                f"Nearest miss: {miss.configuration}. To admit it, loosen {loosen}; or give a larger budget."
+                f"None of {count} pipelines satisfies every constraint; {self.diagnosis}; "
+                "or give a larger budget."
             )
         if count:
             reason, times = Counter(e.message for e in self.evaluations).most_common(1)[0]
             return f"All {count} pipelines failed, {times} of them with: {reason}. Mend `measure` or the space."
         return "No pipeline was measured; give a larger budget."
+
+    @property
+    def diagnosis(self) -> Diagnosis | None:
+        """What keeps the nearest miss out; None when something feasible was found, or nothing measured."""
+        if self.status != "infeasible" or self.nearest_miss is None:
+            return None
+        return diagnose(self.nearest_miss, self.problem)
+
+    def relaxations(self, most: int = 10) -> "pd.DataFrame":
+        """Return what moving the fence would admit, one pipeline a row, least violation first.
+
+        One column per constraint holds the bound it would need, its own where that may stay. Only
+        pipelines better than the best feasible one are listed, and of those only such as no other
+        beats at no larger violations.
+        """
+        import pandas as pd
+
+        found = relaxations(self.evaluations, self.problem, self.best)[:most]
+        columns = ["pipeline", self.problem.objective, *map(str, self.problem.constraints)]
+        rows = [
+            (str(r.evaluation.configuration), r.evaluation.objective, *r.bounds.values())
+            for r in found
+        ]
+        return pd.DataFrame(rows, columns=columns)
 
     @property
     def trajectory(self) -> NDArray[np.float64]:
@@ -94,7 +112,10 @@ class Result:
 
     @property
     def prices(self) -> Mapping[str, float]:
-        """Constraint -> what one unit of its bound is worth in objective, from the last multipliers."""
+        """Constraint -> by how much the objective falls per unit its bound is loosened.
+
+        From the last multipliers, in the user's units; 0 for a constraint that does not press.
+        """
         return (
             self.iterations[-1].prices
             if self.iterations
@@ -120,9 +141,3 @@ class Result:
             }
             rows.append(row | {"message": e.message})
         return pd.DataFrame(rows)
-
-
-def _admitting(constraint: Constraint, value: float) -> str:
-    """Write a bound that admits the value: rounded, unless rounding would shut it out again."""
-    rounded = f"{value:.6g}"
-    return rounded if replace(constraint, bound=float(rounded)).holds(value) else repr(value)

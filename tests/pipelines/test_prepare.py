@@ -41,6 +41,12 @@ def test_columns_of_every_kind_become_finite_numbers():
     assert np.isfinite(numbers).all()
 
 
+def test_every_column_made_has_a_name():
+    fitted, numbers = prepared(TABLE)
+    assert len(fitted.get_feature_names_out()) == numbers.shape[1]
+    assert "when_month" in fitted.get_feature_names_out()
+
+
 def test_missing_numbers_become_the_median_of_the_rows_fitted_on():
     fitted = clone(preparation(TABLE)).fit(TABLE)
     new = TABLE.head(1).assign(amount=np.nan)

@@ -55,7 +55,7 @@ class JointBO:
             configure,
             lambda _, evaluation: lagrangian.merit(evaluation),
             evaluator,
-            instead=problem.allowed_near,
+            instead=problem.sample,
             locate=locate,
         )
         while True:

@@ -69,7 +69,7 @@ class TrainSeconds(Resource):
 
     def read(self, trial: Trial) -> Reading:
         """Return what was measured when the pipeline was fitted."""
-        return Reading(np.array([trial.train_seconds]))
+        return Reading(np.array([trial.train_seconds]), 0.0)
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -157,5 +157,5 @@ def _with_noise(X: Any, noise: float) -> Any:
     if not isinstance(X, pd.DataFrame):
         return X + noise * np.nanstd(X, axis=0) * rng.standard_normal(X.shape)
     numbers = X.select_dtypes("number").astype(np.float64)
-    disturbed = numbers + noise * numbers.std() * rng.standard_normal(numbers.shape)
+    disturbed = numbers + noise * numbers.std().to_numpy() * rng.standard_normal(numbers.shape)
     return X.assign(**{str(name): disturbed[name] for name in numbers.columns})

@@ -5,6 +5,7 @@ together and missing ones apart; dates become numbers. All of it is plain scikit
 """
 
 import warnings
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -56,8 +57,12 @@ def preparation(X: Any) -> Any:
     )
     whole = {
         "number": impute,
-        "date": make_pipeline(FunctionTransformer(date_numbers), impute),
-        "text": make_pipeline(FunctionTransformer(plain_text), encode),
+        "date": make_pipeline(
+            FunctionTransformer(date_numbers, feature_names_out=date_names), impute
+        ),
+        "text": make_pipeline(
+            FunctionTransformer(plain_text, feature_names_out="one-to-one"), encode
+        ),
     }
     parts = [(kind, whole[kind], columns) for kind, columns in kinds.items() if columns]
     if not parts:
@@ -117,6 +122,11 @@ def date_numbers(X: pd.DataFrame) -> NDArray[np.float64]:
         days = (dates - _EPOCH) / pd.Timedelta(days=1)
         parts += [days, *(getattr(dates.dt, part) for part in _DATE_PARTS)]
     return np.column_stack([part.to_numpy(dtype=np.float64, na_value=np.nan) for part in parts])
+
+
+def date_names(_: FunctionTransformer, columns: Sequence[str]) -> list[str]:
+    """Name what :func:`date_numbers` returns."""
+    return [f"{column}_{part}" for column in columns for part in ("days", *_DATE_PARTS)]
 
 
 def plain_text(X: pd.DataFrame) -> NDArray[np.object_]:

@@ -30,6 +30,8 @@ class Finish:
     megabytes: float = 0.0
     message: str = ""
     traceback: str = ""
+    errors: Mapping[str, float] = field(default_factory=dict)
+    """Standard errors of the metrics that have one."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,9 +45,13 @@ Event: TypeAlias = Proposal | Finish | Iterate
 """One record of a run."""
 
 KINDS: dict[str, type[Event]] = {"proposal": Proposal, "outcome": Finish, "iterate": Iterate}
-_UNSAID = {"metrics": {}, "seconds": 0.0, "cpu_seconds": 0.0, "megabytes": 0.0} | dict.fromkeys(
-    ("message", "traceback"), ""
-)
+_UNSAID = {
+    "metrics": {},
+    "errors": {},
+    "seconds": 0.0,
+    "cpu_seconds": 0.0,
+    "megabytes": 0.0,
+} | dict.fromkeys(("message", "traceback"), "")
 
 
 def write(event: Event) -> tuple[str, dict[str, Any]]:

@@ -103,6 +103,7 @@ class RunDirectory:
                 evaluation.megabytes,
                 evaluation.message,
                 evaluation.traceback,
+                evaluation.errors,
             )
         )
 

@@ -42,6 +42,13 @@ class Warp:
         bent = np.where(u > 0, np.log(np.maximum(u, 0.0) + _OFFSET), np.log(_OFFSET) + u / _OFFSET)
         return (bent - self.shift) / self.scale
 
+    def slope(self, y: float) -> float:
+        """Return the derivative at a value."""
+        if not self.logarithmic:
+            return 1.0 / self.scale
+        u = max((y - self.low) / self.spread, 0.0)
+        return 1.0 / ((u + _OFFSET) * self.spread * self.scale)
+
     def log_slope(self, y: Array) -> float:
         """Return the sum of log derivatives, which makes evidence comparable between maps."""
         total = -len(y) * np.log(self.scale)

@@ -1,0 +1,197 @@
+"""Certificates: the refitted pipeline, measured on rows the search never saw, with a margin of error."""
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Literal, TypeAlias
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy import stats
+
+from fenceline.constraint import Constraint
+from fenceline.errors import DefinitionError, FencelineError, MeasurementError
+from fenceline.metrics.custom import Custom
+from fenceline.metrics.metric import PipelineMetric
+from fenceline.metrics.trial import Trial
+
+Verdict: TypeAlias = Literal["certified", "feasible", "infeasible"]
+"""Within the bound even at the edge of the error; measured within the bound; measured beyond it."""
+
+RESAMPLES = 300
+CUSTOM_RESAMPLES = 50
+"""A user's own function predicts anew each time it is called."""
+_LATENCY_FREEDOM = 3
+"""Degrees of freedom of a latency's standard error, which comes from four stretches of time."""
+_ORDER: tuple[Verdict, ...] = ("certified", "feasible", "infeasible")
+
+
+class InfeasibleError(FencelineError, RuntimeError):
+    """No pipeline was found, or confirmed on unseen rows, inside the fence."""
+
+
+@dataclass(frozen=True, slots=True)
+class Check:
+    """One constraint on unseen rows."""
+
+    constraint: Constraint
+    value: float
+    low: float
+    """With the stated confidence, the true value is at least this ..."""
+    high: float
+    """... and at most this; only the side that matters is finite, unless a value is asked for."""
+    verdict: Verdict
+
+    @property
+    def margin(self) -> float:
+        """How far the edge of the error lies inside the bound, in the metric's unit; negative beyond it."""
+        c = self.constraint
+        if c.sense == "==":
+            return c.tolerance - max(self.high - c.bound, c.bound - self.low)
+        return -c.excess(self.low if c.sense == ">=" else self.high)
+
+    def __str__(self) -> str:
+        sides = {"<=": f"at most {self.high:.4g}", ">=": f"at least {self.low:.4g}"}
+        edge = sides.get(self.constraint.sense, f"{self.low:.4g} to {self.high:.4g}")
+        word = "feasible (not certified)" if self.verdict == "feasible" else self.verdict
+        return f"{self.constraint}: {self.value:.4g}, {edge}: {word}"
+
+
+@dataclass(frozen=True, slots=True)
+class Certificate:
+    """What unseen rows say about a pipeline.
+
+    All statements of it hold together with the given confidence, however many constraints there
+    are and however many candidates were tried on the same rows (Bonferroni's correction).
+    """
+
+    checks: tuple[Check, ...]
+    confidence: float
+    rows: int
+    """Rows kept from the search; 0 if there were too few to keep any."""
+    candidates: int
+    """Pipelines that the error budget allows to be tried on these rows."""
+
+    @property
+    def status(self) -> Verdict:
+        """The worst verdict of all constraints."""
+        return max((c.verdict for c in self.checks), key=_ORDER.index, default="certified")
+
+    def __str__(self) -> str:
+        word = "feasible (not certified)" if self.status == "feasible" else self.status
+        head = f"{word}, at {self.confidence:.0%} confidence on {self.rows} unseen rows"
+        if not self.rows:
+            head = f"{word}: there were too few rows to keep any from the search"
+        return "\n".join([head, *(f"  {check}" for check in self.checks)])
+
+
+def certify(
+    trial: Trial,
+    constraints: Sequence[Constraint],
+    metrics: Mapping[str, PipelineMetric],
+    *,
+    confidence: float = 0.95,
+    candidates: int = 1,
+    random_state: int = 0,
+) -> Certificate:
+    """Measure a fitted pipeline on unseen rows, each constraint with a one-sided confidence bound.
+
+    Parameters
+    ----------
+    trial : Trial
+        The pipeline, and rows that neither its search nor its fit has seen.
+    constraints : sequence of Constraint
+        What has to hold.
+    metrics : mapping of str to PipelineMetric
+        The metrics the constraints name.
+    confidence : float
+        Of all statements together, in (0.5, 1).
+    candidates : int
+        How many pipelines may be tried on these rows.
+    random_state : int
+        Of the resampling.
+
+    Notes
+    -----
+    Plain rates have Clopper and Pearson's exact bound. Other metrics of rows have a normal bound
+    whose standard error comes from drawing rows again within classes and groups; latency has
+    Student's bound from its own repeats. Sizes are exact.
+    """
+    if not 0.5 < confidence < 1:
+        raise DefinitionError(f"confidence must lie between 0.5 and 1. Got {confidence!r}.")
+    risk = (1 - confidence) / max(1, len(constraints) * candidates)
+    rng = np.random.default_rng(random_state)
+    checks = []
+    for constraint in constraints:
+        metric = metrics[constraint.metric]
+        # Two sides of one constraint share its risk.
+        side = risk / 2 if constraint.sense == "==" else risk
+        value, low, high = _interval(metric, trial, side, rng)
+        checks.append(_check(constraint, value, low, high))
+    return Certificate(tuple(checks), confidence, len(trial.rows), candidates)
+
+
+def uncertified(constraints: Sequence[Constraint], measured: Mapping[str, float]) -> Certificate:
+    """Return what can be said without unseen rows: the search's own values, and no bounds."""
+    checks = [_check(c, measured[c.metric], -math.inf, math.inf) for c in constraints]
+    return Certificate(tuple(checks), 0.0, 0, 1)
+
+
+def _check(constraint: Constraint, value: float, low: float, high: float) -> Check:
+    # The side that does not matter says nothing, and should not look as if it did.
+    low = -math.inf if constraint.sense == "<=" else low
+    high = math.inf if constraint.sense == ">=" else high
+    provisional = Check(constraint, value, low, high, "certified")
+    if not constraint.holds(value):
+        return Check(constraint, value, low, high, "infeasible")
+    return (
+        provisional if provisional.margin >= 0 else Check(constraint, value, low, high, "feasible")
+    )
+
+
+def _interval(
+    metric: PipelineMetric, trial: Trial, risk: float, rng: np.random.Generator
+) -> tuple[float, float, float]:
+    """Return the value, and bounds that each fail with at most this risk."""
+    counts = metric.counts(trial)
+    if counts is not None:
+        events, cases = counts
+        low = stats.beta.ppf(risk, events, cases - events + 1) if events else 0.0
+        high = stats.beta.ppf(1 - risk, events + 1, cases - events) if events < cases else 1.0
+        return events / cases, float(low), float(high)
+    reading = metric.read(trial)
+    value = metric.combine(reading.parts)
+    if metric.resource:
+        reach = float(stats.t.ppf(1 - risk, _LATENCY_FREEDOM)) * reading.error
+    else:
+        reach = float(stats.norm.ppf(1 - risk)) * _standard_error(metric, trial, rng)
+    return value, value - reach, value + reach
+
+
+def _standard_error(metric: PipelineMetric, trial: Trial, rng: np.random.Generator) -> float:
+    """Estimate a metric's standard error by drawing rows again; infinite if that cannot be done."""
+    cells = _cells(metric, trial)
+    times = CUSTOM_RESAMPLES if isinstance(metric, Custom) else RESAMPLES
+    values = []
+    for _ in range(times):
+        at = np.concatenate([rng.choice(cell, cell.size) for cell in cells])
+        try:
+            values.append(metric.combine(metric.parts(trial, at)))
+        except MeasurementError:
+            return math.inf
+    error = float(np.std(values, ddof=1))
+    if trial.table.task == "regression":
+        return error
+    # Resampling a rate of 0 yields 0 for ever, though the true rate may be 3/n: hence a floor.
+    return max(error, 2.0 / min(cell.size for cell in cells))
+
+
+def _cells(metric: PipelineMetric, trial: Trial) -> list[NDArray[np.intp]]:
+    """Return positions of rows by class and group, so that no sample lacks one."""
+    code = np.zeros(len(trial.rows), dtype=np.intp)
+    if trial.table.task != "regression":
+        code = trial.target.astype(np.intp)
+    if metric.groups:
+        groups = trial.grouping(metric.groups[0], getattr(metric, "bins", ()))[1]
+        code = code * (groups.max() + 1) + groups
+    return [np.flatnonzero(code == c) for c in np.unique(code)]

@@ -1,0 +1,190 @@
+"""Cross-validated measurement of one configuration: what a run calls for every pipeline."""
+
+import math
+import time
+import warnings
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.model_selection import KFold, StratifiedKFold, train_test_split
+from threadpoolctl import threadpool_limits  # type: ignore[import-untyped]
+
+from fenceline.configuration import Configuration
+from fenceline.constraint import Constraint
+from fenceline.errors import DefinitionError, MeasurementError
+from fenceline.metrics.metric import PipelineMetric, Reading
+from fenceline.metrics.trial import Rows, Table, Trial, take
+from fenceline.pipelines.build import fit
+from fenceline.pipelines.operators import Setting
+
+SURE_ERRORS = 3.0
+"""A constraint is surely broken when the value lies this many standard errors beyond its bound ..."""
+SURE_SCALES = 0.1
+"""... and this many of its scales, for one fold is not quite like the next."""
+_FEWEST_TRAINING_ROWS = 20
+
+
+@dataclass(frozen=True)
+class CrossValidation:
+    """Measures every metric of a configuration by cross-validation, cheap constraints first.
+
+    Called with a configuration it returns, for every metric ``m``, its value under ``m``, its
+    standard error under ``m/se`` and its value in each fold under ``m/fold1``, ``m/fold2`` ...;
+    further ``folds`` (how many were measured) and ``warnings`` (how many were raised). A pipeline
+    that surely breaks a constraint on time, size or memory stops after the first fold, and what
+    that fold showed is its measurement. A pipeline that fails raises; a run records the reason.
+
+    Parameters
+    ----------
+    table : Table
+        The rows of the search.
+    metrics : mapping of str to PipelineMetric
+        What to measure, by name.
+    constraints : sequence of Constraint
+        What may end a measurement early.
+    preparation : transformer
+        What makes the table numeric; fitted anew within every fold.
+    folds : int or float
+        A number of folds, or the share of rows held out once. The same for every pipeline, and
+        stratified by class, and by group as far as groups are large enough.
+    random_state : int
+        Of the folds and of every pipeline.
+    """
+
+    table: Table
+    metrics: Mapping[str, PipelineMetric]
+    constraints: Sequence[Constraint] = ()
+    preparation: Any = None
+    folds: int | float = 3
+    random_state: int = 0
+
+    def __post_init__(self) -> None:
+        for name, metric in self.metrics.items():
+            if self.table.task not in metric.tasks:
+                raise DefinitionError(
+                    f"{name} is for tasks that are {' or '.join(metric.tasks)}; this one is {self.table.task}."
+                )
+        check_folds(self.folds)
+
+    def __call__(self, configuration: Configuration, fidelity: float = 1.0) -> dict[str, float]:
+        """Measure one configuration.
+
+        Parameters
+        ----------
+        configuration : Configuration
+            Of a space whose algorithms the catalogue knows.
+        fidelity : float
+            The share of the training rows to fit on, in (0, 1].
+        """
+        readings: list[dict[str, Reading]] = []
+        with threadpool_limits(limits=1), warnings.catch_warnings(record=True) as raised:
+            warnings.simplefilter("always")
+            for train, valid in self.splits:
+                trial = self.trial(configuration, _part(train, fidelity), valid)
+                # Time and size do not depend on the fold: they are read once.
+                names = [n for n, m in self.metrics.items() if not (readings and m.resource)]
+                # Resources first: a slow pipeline need not be scored before it is refused.
+                names.sort(key=lambda name: not self.metrics[name].resource)
+                readings.append({name: self.metrics[name].read(trial) for name in names})
+                if len(readings) == 1 and self._surely_broken(readings[0]):
+                    break
+        summary = self._summary(readings)
+        return summary | {"folds": float(len(readings)), "warnings": float(len(raised))}
+
+    @cached_property
+    def splits(self) -> list[tuple[Rows, Rows]]:
+        """The rows to fit on and the rows to measure on, fold by fold."""
+        strata = self._strata
+        rows = np.arange(len(self.table.y))
+        if isinstance(self.folds, float):
+            parts = train_test_split(
+                rows, test_size=self.folds, stratify=strata, random_state=self.random_state
+            )
+            return [(parts[0], parts[1])]
+        kind = KFold if strata is None else StratifiedKFold
+        folds = kind(self.folds, shuffle=True, random_state=self.random_state)
+        return [(rows[train], rows[valid]) for train, valid in folds.split(rows, strata)]
+
+    def trial(self, configuration: Configuration, train: Rows, valid: Rows) -> Trial:
+        """Fit a configuration on some rows, to be measured on others."""
+        X, y = take(self.table.X, train), self.table.y[train]
+        setting = Setting(self.table.task, len(train), X.shape[1], random_state=self.random_state)
+        # The thread's own time, as for latency: neighbours on the machine must not count.
+        start = time.thread_time()
+        pipeline = fit(configuration, X, y, setting, self.preparation)
+        return Trial(pipeline, self.table, valid, time.thread_time() - start)
+
+    @property
+    def _strata(self) -> NDArray[Any] | None:
+        if self.table.task == "regression":
+            return None
+        parts = self.folds if isinstance(self.folds, int) else 2
+        return strata(self.table, self.metrics.values(), parts)
+
+    def _surely_broken(self, readings: Mapping[str, Reading]) -> bool:
+        for constraint in self.constraints:
+            metric = self.metrics[constraint.metric]
+            if not metric.resource or constraint.sense == "==":
+                continue
+            reading = readings[constraint.metric]
+            error = 0.0 if math.isnan(reading.error) else reading.error
+            excess = constraint.excess(metric.combine(reading.parts)) - SURE_ERRORS * error
+            if excess > SURE_SCALES * constraint.scale:
+                return True
+        return False
+
+    def _summary(self, readings: Sequence[Mapping[str, Reading]]) -> dict[str, float]:
+        summary: dict[str, float] = {}
+        for name, metric in self.metrics.items():
+            found = [fold[name] for fold in readings if name in fold]
+            values = [metric.combine(reading.parts) for reading in found]
+            summary[name] = metric.combine(np.mean([r.parts for r in found], axis=0))
+            error = found[0].error
+            if len(values) > 1:
+                error = float(np.std(values, ddof=1) / math.sqrt(len(values)))
+            if not math.isnan(error):
+                summary[f"{name}/se"] = error
+            summary |= {f"{name}/fold{i}": value for i, value in enumerate(values, 1)}
+            summary |= {f"{name}/{key}": value for key, value in found[0].extras.items()}
+        return summary
+
+
+def strata(table: Table, metrics: Iterable[PipelineMetric], parts: int) -> NDArray[np.intp]:
+    """Return classes crossed with groups, so that every part holds its share of both.
+
+    A group is taken in only if every cell can then still be found in every part.
+    """
+    cells: NDArray[np.intp] = table.target.astype(np.intp)
+    for metric in metrics:
+        if not metric.groups:
+            continue
+        _, codes = table.grouping(metric.groups[0], getattr(metric, "bins", ()))
+        finer = np.unique(cells * (codes.max() + 1) + codes, return_inverse=True)[1]
+        if np.bincount(finer).min() >= parts:
+            cells = finer.astype(np.intp)
+    return cells
+
+
+def check_folds(folds: object) -> None:
+    """Refuse a number of folds, or a share to hold out, that makes no sense."""
+    whole = isinstance(folds, int) and not isinstance(folds, bool) and folds >= 2
+    share = isinstance(folds, float) and 0 < folds < 1
+    if not whole and not share:
+        raise DefinitionError(
+            f"cv must be a number of folds of at least 2, or the share of rows to hold out, between "
+            f"0 and 1. Got {folds!r}."
+        )
+
+
+def _part(train: Rows, fidelity: float) -> Rows:
+    """Return the first rows of the (shuffled) training rows."""
+    if not 0 < fidelity <= 1:
+        raise MeasurementError(f"fidelity must lie in (0, 1]. Got {fidelity!r}.")
+    if fidelity == 1:
+        return train
+    shuffled = np.random.default_rng(0).permutation(train)
+    return np.sort(shuffled[: max(_FEWEST_TRAINING_ROWS, math.ceil(fidelity * len(train)))])

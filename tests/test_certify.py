@@ -1,0 +1,178 @@
+import math
+
+import numpy as np
+import pytest
+from sklearn.base import BaseEstimator, ClassifierMixin
+
+from fenceline import metrics
+from fenceline.certify import Certificate, Check, certify, uncertified
+from fenceline.errors import DefinitionError
+from fenceline.metrics import Table, Trial
+
+
+class Says(ClassifierMixin, BaseEstimator):
+    """Predicts what the first column says."""
+
+    classes_ = np.array([0, 1])
+
+    def predict(self, X):
+        return np.asarray(X)[:, 0].astype(int)
+
+
+def trial(predicted, true, group=None):
+    groups = {} if group is None else {"g": np.asarray(group)}
+    X = np.asarray(predicted, dtype=float)[:, None]
+    return Trial(Says(), Table(X, np.asarray(true), "binary", groups), np.arange(len(X)))
+
+
+def certificate(given, *constraints, **settings):
+    known = {c.metric: metrics.as_metric(c) for c in constraints}
+    return certify(given, constraints, known, **settings)
+
+
+def simulated(rng, metric):
+    """Draw unseen rows of a pipeline whose true value of the metric is exactly 0.2."""
+    n = 300
+    if metric == "false_positive_rate":
+        return trial(rng.random(n) < 0.2, np.arange(n) % 8 == 0)
+    if metric == "demographic_parity_difference(g)":
+        group = np.arange(n) % 2
+        return trial(rng.random(n) < np.where(group, 0.5, 0.3), np.arange(n) // 2 % 2, group)
+    if metric == "equalized_odds_difference(g)":
+        group = np.arange(n) % 2
+        return trial(rng.random(n) < np.where(group, 0.6, 0.4), np.arange(n) // 2 % 2, group)
+    true = np.arange(n) % 2
+    return trial(np.where(rng.random(n) < 0.2, 1 - true, true), true)
+
+
+@pytest.mark.parametrize(
+    "metric",
+    [
+        "false_positive_rate",
+        "demographic_parity_difference(g)",
+        "equalized_odds_difference(g)",
+        "loss(accuracy)",
+    ],
+)
+def test_false_certificates_stay_under_the_stated_rate(metric, monkeypatch):
+    # At the bound itself a certificate is wrong most often; beyond it, less.
+    monkeypatch.setattr("fenceline.certify.RESAMPLES", 60)
+    rng = np.random.default_rng(0)
+    fence = metrics.parse(metric) <= 0.2 - 1e-9
+    runs, risk = 200, 0.1
+    wrong = sum(
+        certificate(simulated(rng, metric), fence, confidence=1 - risk).status == "certified"
+        for _ in range(runs)
+    )
+    # Three standard deviations of the count itself.
+    assert wrong <= risk * runs + 3 * math.sqrt(runs * risk * (1 - risk))
+
+
+def test_together_many_constraints_fail_no_more_often_than_one(monkeypatch):
+    monkeypatch.setattr("fenceline.certify.RESAMPLES", 60)
+    rng = np.random.default_rng(0)
+    wrong = 0
+    runs, risk = 150, 0.2
+    for _ in range(runs):
+        tried = [simulated(rng, "false_positive_rate") for _ in range(5)]
+        fence = metrics.false_positive_rate() <= 0.2 - 1e-9
+        wrong += any(
+            certificate(t, fence, confidence=1 - risk, candidates=5).status == "certified"
+            for t in tried
+        )
+    assert wrong <= risk * runs + 3 * math.sqrt(runs * risk * (1 - risk))
+
+
+def test_a_pipeline_far_inside_is_certified_with_value_bound_and_margin():
+    true = np.arange(1000) % 2
+    given = certificate(trial(true, true), metrics.false_positive_rate() <= 0.1)
+    (check,) = given.checks
+    assert given.status == "certified"
+    assert check.value == 0.0
+    # The exact bound for no event in 500: 1 - 0.05 ** (1 / 500).
+    assert check.high == pytest.approx(1 - 0.05 ** (1 / 500))
+    assert check.margin == pytest.approx(0.1 - check.high)
+
+
+def test_a_pipeline_near_its_bound_is_feasible_but_not_certified():
+    true = np.repeat([0, 1], 100)
+    predicted = np.concatenate([np.arange(100) < 9, np.ones(100)])
+    given = certificate(trial(predicted, true), metrics.false_positive_rate() <= 0.1)
+    assert given.status == "feasible"
+    assert given.checks[0].margin < 0
+    assert "not certified" in str(given)
+
+
+def test_a_pipeline_beyond_its_bound_is_infeasible():
+    true = np.repeat([0, 1], 100)
+    given = certificate(trial(np.ones(200), true), metrics.false_positive_rate() <= 0.1)
+    assert given.status == "infeasible"
+
+
+def test_one_broken_constraint_decides():
+    true = np.arange(400) % 2
+    fences = [metrics.false_positive_rate() <= 0.1, metrics.score("accuracy") <= 0.5]
+    assert certificate(trial(true, true), *fences).status == "infeasible"
+
+
+def test_a_lower_bound_is_certified_from_below():
+    true = np.arange(1000) % 2
+    given = certificate(trial(true, true), metrics.score("accuracy") >= 0.9)
+    assert given.status == "certified"
+    assert 0.9 < given.checks[0].low < 1.0
+    assert given.checks[0].high == math.inf
+
+
+def test_an_equality_is_certified_from_both_sides():
+    true = np.repeat([0, 1], 2000)
+    predicted = np.concatenate([np.arange(2000) % 2, np.ones(2000)])
+    given = certificate(trial(predicted, true), metrics.false_positive_rate().equals(0.5, 0.1))
+    assert given.status == "certified"
+    assert 0.4 < given.checks[0].low < 0.5 < given.checks[0].high < 0.6
+
+
+def test_a_rate_of_zero_is_not_taken_for_certain():
+    true = np.arange(40) % 2
+    given = certificate(
+        trial(true * 0, true, true), metrics.demographic_parity_difference("g") <= 0.05
+    )
+    assert given.checks[0].value == 0.0
+    assert given.status == "feasible"
+
+
+def test_sizes_are_exact():
+    given = certificate(trial([0, 1], [0, 1]), metrics.size_mb() <= 1)
+    assert given.checks[0].high == given.checks[0].value
+    assert given.status == "certified"
+
+
+def test_a_function_of_the_users_own_is_certified_by_resampling():
+    def errors(pipeline, X, y, groups):
+        return float(np.mean(pipeline.predict(X) != y))
+
+    true = np.arange(1000) % 2
+    given = certificate(trial(true, true), metrics.custom(errors) <= 0.1)
+    assert given.status == "certified"
+
+
+def test_without_unseen_rows_nothing_is_certified():
+    fence = metrics.size_mb() <= 1
+    given = uncertified([fence], {"size_mb": 0.5})
+    assert given.status == "feasible"
+    assert "too few rows" in str(given)
+    assert uncertified([fence], {"size_mb": 2.0}).status == "infeasible"
+
+
+def test_a_certificate_reads_as_text():
+    fence = metrics.size_mb() <= 1
+    text = str(Certificate((Check(fence, 0.5, -math.inf, 0.6, "certified"),), 0.95, 100, 3))
+    assert (
+        text
+        == "certified, at 95% confidence on 100 unseen rows\n  size_mb <= 1: 0.5, at most 0.6: certified"
+    )
+
+
+@pytest.mark.parametrize("confidence", [0.0, 0.5, 1.0])
+def test_a_confidence_out_of_range_is_refused(confidence):
+    with pytest.raises(DefinitionError, match="confidence"):
+        certificate(trial([0, 1], [0, 1]), metrics.size_mb() <= 1, confidence=confidence)
