@@ -56,10 +56,10 @@ def simulated(rng, metric):
 )
 def test_false_certificates_stay_under_the_stated_rate(metric, monkeypatch):
     # At the bound itself a certificate is wrong most often; beyond it, less.
-    monkeypatch.setattr("fenceline.certify.RESAMPLES", 60)
+    monkeypatch.setattr("fenceline.certify.RESAMPLES", 40)
     rng = np.random.default_rng(0)
     fence = metrics.parse(metric) <= 0.2 - 1e-9
-    runs, risk = 200, 0.1
+    runs, risk = 120, 0.1
     wrong = sum(
         certificate(simulated(rng, metric), fence, confidence=1 - risk).status == "certified"
         for _ in range(runs)
@@ -69,7 +69,7 @@ def test_false_certificates_stay_under_the_stated_rate(metric, monkeypatch):
 
 
 def test_together_many_constraints_fail_no_more_often_than_one(monkeypatch):
-    monkeypatch.setattr("fenceline.certify.RESAMPLES", 60)
+    monkeypatch.setattr("fenceline.certify.RESAMPLES", 40)
     rng = np.random.default_rng(0)
     wrong = 0
     runs, risk = 150, 0.2

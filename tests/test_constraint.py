@@ -86,6 +86,12 @@ def test_constraint_can_be_pickled_and_hashed():
         ("latency_us(batch = 1000) <= 10", metric("latency_us(batch=1000)") <= 10),
         ("score_gap(roc_auc, AGE) <= 0.07", metric("score_gap(roc_auc,AGE)") <= 0.07),
         ("my.metric_2 <= 1", metric("my.metric_2") <= 1),
+        ("gap( auc ,  age band ) <= 1", metric("gap(auc,age band)") <= 1),
+        ("gap(auc, by='age  band') <= 1", metric("gap(auc,by='age  band')") <= 1),
+        ('gap("a (b), c = d") <= 1', metric('gap("a (b), c = d")') <= 1),
+        ("g >= -10", metric("g") >= -10),
+        ("g <= -0", metric("g") <= 0),
+        ("g == -1 +- 0", metric("g").equals(-1, 0)),
     ],
 )
 def test_texts_are_parsed_to_the_same_objects(text, constraint):
@@ -109,6 +115,10 @@ def test_any_number_can_be_parsed(sense, bound):
         ("g < 10", "<=, >= or ==", 2),
         ("g = 10", "<=, >= or ==", 2),
         ("g(h(1)) <= 10", "<=, >= or ==", 1),
+        ("g('a) <= 10", "<=, >= or ==", 1),
+        ("g(a <= 10", "<=, >= or ==", 1),
+        ("age band <= 10", "<=, >= or ==", 4),
+        ("g <= - 10", "a number", 5),
         ("g <=", "a number", 4),
         ("g <= ten", "a number", 5),
         ("g <= nan", "a number", 5),
@@ -188,3 +198,21 @@ def test_strict_comparison_is_refused():
 def test_chained_comparison_is_refused_instead_of_losing_half():
     with pytest.raises(ConstraintError, match="two constraints"):
         _ = 0 <= metric("g") <= 1
+
+
+@pytest.mark.parametrize(
+    ("constraint", "inside", "outside", "by"),
+    [
+        ("g <= -10", -10.5, -9.0, 0.1),
+        ("g >= -10", -9.5, -12.0, 0.2),
+        ("g <= 0", -3.0, 2.0, 2.0),
+        ("g >= 0", 3.0, -0.5, 0.5),
+        ("g == -2 +- 1", -2.9, 0.0, 0.5),
+        ("g == 0 +- 1", -0.9, 3.0, 2.0),
+    ],
+)
+def test_negative_and_zero_bounds_work_for_metrics_of_either_sign(constraint, inside, outside, by):
+    parsed = parse_constraint(constraint)
+    assert parsed.holds(inside)
+    assert not parsed.holds(outside)
+    assert parsed.violation(outside) == pytest.approx(by)

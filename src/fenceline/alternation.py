@@ -13,6 +13,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from fenceline.ascent import ascend
 from fenceline.lattice import Lattice
 from fenceline.promise import Promise
 from fenceline.space import Choices
@@ -47,7 +48,7 @@ class Search:
     random: int = 4
     local: int = 32
     sweeps: int = 3
-    rounds: int = 4
+    rounds: int = 2
 
     def __call__(
         self,
@@ -93,14 +94,18 @@ class Search:
             for s in np.argsort(-values, kind="stable")
         ]
 
-        # theta-min: the best, with ever smaller steps of its active hyper-parameters.
-        return [self._refine(climb, lattice, found[0], rng), *found]
+        # theta-min: the best, by steps on the lattice and then by gradient steps.
+        refined = self._refine(climb, lattice, found[0], rng)
+        value, moved = ascend(promise, structure, refined.z, refined.theta)
+        if value > refined.value:
+            found.insert(0, Candidate(value, refined.z, moved))
+        return [found[0], refined, *found[1:]]
 
     def _refine(
         self, climb: _Climb, lattice: Lattice, candidate: Candidate, rng: np.random.Generator
     ) -> Candidate:
         structure = climb.structure
-        for size in 0.2 * 0.35 ** np.arange(self.rounds):
+        for size in 0.2 * 0.2 ** np.arange(self.rounds):
             rows = np.repeat(candidate.theta[None], self.local + 1, axis=0)
             rows[1:] = lattice.perturb(rng, rows[1:], size * rng.uniform(0.2, 1.0, self.local))
             pools = [climb.pool(i, np.full(len(rows), j), rows) for i, j in enumerate(candidate.z)]

@@ -24,6 +24,7 @@ from fenceline.lattice import Lattice
 from fenceline.memory import Memory
 from fenceline.precision import Adaptive, Fixed
 from fenceline.problem import Evaluator, Problem
+from fenceline.threads import one_thread
 
 Array = NDArray[np.float64]
 
@@ -66,7 +67,9 @@ class Consensus:
             for _ in range(self.precision(t)):
                 memory.refresh()
                 lagrangian = Lagrangian(problem, scales, rho, mu, slack_bounds(problem))
-                evaluator.submit(self._propose(memory, lagrangian, rng))
+                with one_thread():
+                    configuration = self._propose(memory, lagrangian, rng)
+                evaluator.submit(configuration)
 
             # Multipliers: the minimiser of the merit over everything measured shows what the
             # constraints still lack; where it is infeasible, the penalty was too weak. As soon as

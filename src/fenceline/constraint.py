@@ -101,10 +101,12 @@ class Constraint:
         away from the inside, as far as the required confidence asks.
         """
         excess = self.bound - value if self.sense == ">=" else value - self.bound
-        if error == 0.0:
-            return excess
-        margin = NormalDist().inv_cdf(self.confidence) * error
+        margin = self.margin(error)
         return excess - margin if self.sense == "==" and excess < 0 else excess + margin
+
+    def margin(self, error: float) -> float:
+        """Return how far inside the bound a value of this standard error must stay."""
+        return NormalDist().inv_cdf(self.confidence) * error if error else 0.0
 
     def violation(self, value: float, error: float = 0.0) -> float:
         """Return by how many scales the value breaks the constraint; 0 when it surely holds."""

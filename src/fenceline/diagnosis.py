@@ -96,10 +96,10 @@ def admitting(constraint: Constraint, value: float, error: float = 0.0) -> float
     if constraint.sense == "==":
         bound = value
     else:
-        turn = -1.0 if constraint.sense == ">=" else 1.0
-        bound = constraint.bound + turn * constraint.excess(value, error)
+        turn, margin = -1.0 if constraint.sense == ">=" else 1.0, constraint.margin(error)
+        bound = value + turn * margin
         while not replace(constraint, bound=bound).holds(value, error):
-            bound = math.nextafter(bound, turn * math.inf)
+            bound += turn * math.ulp(max(abs(value), margin))
     rounded = float(f"{bound:.6g}")
     return rounded if replace(constraint, bound=rounded).holds(value, error) else bound
 

@@ -9,7 +9,7 @@ import numpy as np
 import pandas as pd
 from scipy import sparse
 from sklearn.exceptions import UndefinedMetricWarning
-from sklearn.metrics import get_scorer, get_scorer_names
+from sklearn.metrics import get_scorer, get_scorer_names, log_loss
 
 from fenceline.errors import DefinitionError, MeasurementError, suggestion
 from fenceline.metrics.metric import Parts, PipelineMetric
@@ -133,7 +133,12 @@ def scored(scorer: str, trial: Trial, at: Rows | None = None) -> float:
     with warnings.catch_warnings():
         # Undefined scores come back as NaN, and that is refused here in plain words.
         warnings.simplefilter("ignore", UndefinedMetricWarning)
-        value = float(get_scorer(scorer)(trial.answers, at, trial.target[at]))
+        if scorer == "neg_log_loss":
+            # The scorer itself fails on rows that lack one of several classes.
+            answers, labels = trial.answers.predict_proba(at), trial.answers.classes_
+            value = -float(log_loss(trial.target[at], answers, labels=labels))
+        else:
+            value = float(get_scorer(scorer)(trial.answers, at, trial.target[at]))
     if not np.isfinite(value):
         seen = len(np.unique(trial.target[at]))
         reason = " They are all of one class." if seen == 1 else ""

@@ -98,16 +98,26 @@ class CrossValidation:
     @cached_property
     def splits(self) -> list[tuple[Rows, Rows]]:
         """The rows to fit on and the rows to measure on, fold by fold."""
-        strata = self._strata
         rows = np.arange(len(self.table.y))
+        if self.table.task == "regression":
+            rare, cells = rows[:0], None
+        else:
+            # A class that cannot be in every fold is learnt from, never measured on.
+            sizes = np.bincount(self.table.target)[self.table.target]
+            rare = rows[sizes < self._parts]
+            rows = rows[sizes >= self._parts]
+            cells = strata(self.table, self.metrics.values(), self._parts)[rows]
         if isinstance(self.folds, float):
-            parts = train_test_split(
-                rows, test_size=self.folds, stratify=strata, random_state=self.random_state
+            train, valid = train_test_split(
+                rows, test_size=self.folds, stratify=cells, random_state=self.random_state
             )
-            return [(parts[0], parts[1])]
-        kind = KFold if strata is None else StratifiedKFold
+            return [(np.concatenate([train, rare]), valid)]
+        kind = KFold if cells is None else StratifiedKFold
         folds = kind(self.folds, shuffle=True, random_state=self.random_state)
-        return [(rows[train], rows[valid]) for train, valid in folds.split(rows, strata)]
+        return [
+            (np.concatenate([rows[train], rare]), rows[valid])
+            for train, valid in folds.split(rows, cells)
+        ]
 
     def trial(self, configuration: Configuration, train: Rows, valid: Rows) -> Trial:
         """Fit a configuration on some rows, to be measured on others."""
@@ -119,11 +129,9 @@ class CrossValidation:
         return Trial(pipeline, self.table, valid, time.thread_time() - start)
 
     @property
-    def _strata(self) -> NDArray[Any] | None:
-        if self.table.task == "regression":
-            return None
-        parts = self.folds if isinstance(self.folds, int) else 2
-        return strata(self.table, self.metrics.values(), parts)
+    def _parts(self) -> int:
+        """How many parts the rows are cut into."""
+        return self.folds if isinstance(self.folds, int) else 2
 
     def _surely_broken(self, readings: Mapping[str, Reading]) -> bool:
         for constraint in self.constraints:

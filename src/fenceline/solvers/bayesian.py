@@ -11,6 +11,7 @@ from fenceline.solvers.cube import Cube
 from fenceline.solvers.protocol import Subproblem
 from fenceline.surrogates.gaussian_process import fit
 from fenceline.surrogates.maximise import maximise
+from fenceline.threads import one_thread
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,20 +42,22 @@ class Bayesian:
             if len(merits) == 0 or len(merits) + len(pending) < self.initial or cube.dimension == 0:
                 yield cube.sample(rng)
                 continue
-            model = fit(cube.features(points), merits, groups=cube.groups, start=start)
-            start = model.hyperparameters
-            if len(pending):
-                # Kriging believer: a pending point is taken at its predicted mean.
-                believed, _ = model.predict(cube.features(pending))
-                model = model.condition(cube.features(pending), believed)
-            yield maximise(
-                model,
-                float(merits.min()),
-                rng,
-                dimension=cube.dimension,
-                incumbents=points[np.argsort(merits, kind="stable")[:5]],
-                project=cube.project,
-                continuous=cube.continuous,
-                features=cube.features,
-                avoid=np.vstack([points, pending]),
-            )
+            with one_thread():
+                model = fit(cube.features(points), merits, groups=cube.groups, start=start)
+                start = model.hyperparameters
+                if len(pending):
+                    # Kriging believer: a pending point is taken at its predicted mean.
+                    believed, _ = model.predict(cube.features(pending))
+                    model = model.condition(cube.features(pending), believed)
+                point = maximise(
+                    model,
+                    float(merits.min()),
+                    rng,
+                    dimension=cube.dimension,
+                    incumbents=points[np.argsort(merits, kind="stable")[:5]],
+                    project=cube.project,
+                    continuous=cube.continuous,
+                    features=cube.features,
+                    avoid=np.vstack([points, pending]),
+                )
+            yield point

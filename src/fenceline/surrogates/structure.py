@@ -70,6 +70,10 @@ class Structure:
         """Per module, the column of theta behind each feature."""
         return tuple(layout.column for layout in self._layouts)
 
+    def features_of(self, i: int, j: int) -> Indices:
+        """Return which features of module i belong to its algorithm j."""
+        return np.flatnonzero(self._layouts[i].algorithm == j)
+
     @cached_property
     def _layouts(self) -> tuple[_Layout, ...]:
         return tuple(_layout(self.space, i) for i in range(len(self.space.modules)))
