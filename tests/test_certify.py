@@ -2,6 +2,7 @@ import math
 
 import numpy as np
 import pytest
+from scipy.stats import norm
 from sklearn.base import BaseEstimator, ClassifierMixin
 
 from fenceline import metrics
@@ -17,6 +18,24 @@ class Says(ClassifierMixin, BaseEstimator):
 
     def predict(self, X):
         return np.asarray(X)[:, 0].astype(int)
+
+
+class Ranks(Says):
+    """Ranks by the first column."""
+
+    def predict(self, X):
+        return (np.asarray(X)[:, 0] > 0).astype(int)
+
+    def decision_function(self, X):
+        return np.asarray(X)[:, 0]
+
+
+def ranked(rng, *aurocs, n=200):
+    """Draw unseen rows on which a pipeline has exactly these AUROCs, one for each group."""
+    group, true = np.arange(n) % 2, np.arange(n) // 2 % 2
+    shift = math.sqrt(2) * norm.ppf(np.asarray(aurocs))[group % len(aurocs)]
+    X = (rng.normal(size=n) + true * shift)[:, None]
+    return Trial(Ranks(), Table(X, true, "binary", {"g": group}), np.arange(n))
 
 
 def trial(predicted, true, group=None):
@@ -56,7 +75,7 @@ def simulated(rng, metric):
 )
 def test_false_certificates_stay_under_the_stated_rate(metric, monkeypatch):
     # At the bound itself a certificate is wrong most often; beyond it, less.
-    monkeypatch.setattr("fenceline.certify.RESAMPLES", 40)
+    monkeypatch.setattr("fenceline.metrics.interval.RESAMPLES", 40)
     rng = np.random.default_rng(0)
     fence = metrics.parse(metric) <= 0.2 - 1e-9
     runs, risk = 120, 0.1
@@ -68,8 +87,66 @@ def test_false_certificates_stay_under_the_stated_rate(metric, monkeypatch):
     assert wrong <= risk * runs + 3 * math.sqrt(runs * risk * (1 - risk))
 
 
+@pytest.mark.parametrize(
+    ("fence", "aurocs"),
+    [
+        (metrics.score_gap("roc_auc", "g") <= 0.1 - 1e-9, (0.9, 0.8)),
+        (metrics.score("roc_auc") >= 0.97 + 1e-9, (0.97,)),
+    ],
+    ids=["gap", "near 1"],
+)
+def test_rankings_do_not_deceive_the_certificate(fence, aurocs, monkeypatch):
+    monkeypatch.setattr("fenceline.metrics.interval.RESAMPLES", 60)
+    rng = np.random.default_rng(0)
+    runs, risk = 150, 0.1
+    wrong = sum(
+        certificate(ranked(rng, *aurocs), fence, confidence=1 - risk).status == "certified"
+        for _ in range(runs)
+    )
+    assert wrong <= risk * runs + 3 * math.sqrt(runs * risk * (1 - risk))
+
+
+def test_a_gap_far_inside_its_bound_is_certified():
+    fence = metrics.score_gap("roc_auc", "g") <= 0.15
+    given = ranked(np.random.default_rng(0), 0.9, 0.9, n=4000)
+    assert certificate(given, fence).status == "certified"
+
+
+def test_a_perfect_ranking_is_not_taken_for_certain():
+    true = np.arange(40) // 2 % 2
+    table = Table(true[:, None] - 0.5, true, "binary", {"g": np.arange(40) % 2})
+    given = certificate(
+        Trial(Ranks(), table, np.arange(40)), metrics.score_gap("roc_auc", "g") <= 0.05
+    )
+    assert given.checks[0].value == 0.0
+    assert given.status == "feasible"
+
+
+def test_a_ratio_is_certified_from_below():
+    group = np.arange(4000) % 2
+    given = trial(np.arange(4000) // 2 % 2, np.arange(4000) // 4 % 2, group)
+    (check,) = certificate(given, metrics.selection_rate_ratio("g") >= 0.8).checks
+    assert check.verdict == "certified"
+    assert 0.8 < check.low < check.value == 1.0
+    nobody = trial(np.zeros(40), np.arange(40) // 2 % 2, np.arange(40) % 2)
+    assert certificate(nobody, metrics.selection_rate_ratio("g") >= 0.8).status == "feasible"
+
+
+def test_rare_events_do_not_deceive_the_certificate(monkeypatch):
+    # Selected: 1 % of one group and 6 % of the other. Few rows show it.
+    monkeypatch.setattr("fenceline.metrics.interval.RESAMPLES", 40)
+    rng = np.random.default_rng(0)
+    fence = metrics.demographic_parity_difference("g") <= 0.05 - 1e-9
+    runs, risk, group = 120, 0.1, np.arange(200) % 2
+    wrong = 0
+    for _ in range(runs):
+        given = trial(rng.random(200) < np.where(group, 0.06, 0.01), np.arange(200) // 2 % 2, group)
+        wrong += certificate(given, fence, confidence=1 - risk).status == "certified"
+    assert wrong <= risk * runs + 3 * math.sqrt(runs * risk * (1 - risk))
+
+
 def test_together_many_constraints_fail_no_more_often_than_one(monkeypatch):
-    monkeypatch.setattr("fenceline.certify.RESAMPLES", 40)
+    monkeypatch.setattr("fenceline.metrics.interval.RESAMPLES", 40)
     rng = np.random.default_rng(0)
     wrong = 0
     runs, risk = 150, 0.2

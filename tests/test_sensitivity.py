@@ -62,20 +62,20 @@ def test_the_ends_of_the_ranges_push_back_too():
 
 def test_the_price_of_a_bound_is_the_slope_of_the_best_value_in_the_users_units():
     """min is (2 - b / 1000)^2 / 2, so a unit of b is worth (2 - b / 1000) / 1000."""
-    assert_allclose(prices("sum_milli <= 1000"), [1e-3], rtol=0.05)
-    assert_allclose(prices("sum_milli <= 600"), [1.4e-3], rtol=0.05)
+    assert_allclose(prices("sum_milli <= 1000"), [1e-3], rtol=0.1)
+    assert_allclose(prices("sum_milli <= 600"), [1.4e-3], rtol=0.1)
 
 
 def test_a_bound_from_below_is_priced_by_what_lowering_it_brings():
     """min is (b / 1000 - 2)^2 / 2."""
-    assert_allclose(prices("sum_milli >= 3000"), [1e-3], rtol=0.05)
+    assert_allclose(prices("sum_milli >= 3000"), [1e-3], rtol=0.1)
 
 
 def test_of_several_constraints_only_those_that_press_have_a_price():
     """x <= 0.5 costs (x - 1)^2; the sum is then free at its bound."""
     loose, tight = prices("sum_milli <= 5000", "x <= 0.5")
     assert loose == 0.0
-    assert tight == pytest.approx(1.0, rel=0.05)
+    assert tight == pytest.approx(1.0, rel=0.1)
 
 
 def test_a_fence_that_holds_nothing_back_costs_nothing():

@@ -6,23 +6,16 @@ from dataclasses import dataclass
 from typing import Literal, TypeAlias
 
 import numpy as np
-from numpy.typing import NDArray
-from scipy import stats
 
 from fenceline.constraint import Constraint
-from fenceline.errors import DefinitionError, FencelineError, MeasurementError
-from fenceline.metrics.custom import Custom
+from fenceline.errors import DefinitionError, FencelineError
+from fenceline.metrics.interval import interval
 from fenceline.metrics.metric import PipelineMetric
 from fenceline.metrics.trial import Trial
 
 Verdict: TypeAlias = Literal["certified", "feasible", "infeasible"]
 """Within the bound even at the edge of the error; measured within the bound; measured beyond it."""
 
-RESAMPLES = 300
-CUSTOM_RESAMPLES = 50
-"""A user's own function predicts anew each time it is called."""
-_LATENCY_FREEDOM = 3
-"""Degrees of freedom of a latency's standard error, which comes from four stretches of time."""
 _ORDER: tuple[Verdict, ...] = ("certified", "feasible", "infeasible")
 
 
@@ -110,12 +103,6 @@ def certify(
         How many pipelines may be tried on these rows.
     random_state : int
         Of the resampling.
-
-    Notes
-    -----
-    Plain rates have Clopper and Pearson's exact bound. Other metrics of rows have a normal bound
-    whose standard error comes from drawing rows again within classes and groups; latency has
-    Student's bound from its own repeats. Sizes are exact.
     """
     if not 0.5 < confidence < 1:
         raise DefinitionError(f"confidence must lie between 0.5 and 1. Got {confidence!r}.")
@@ -126,7 +113,7 @@ def certify(
         metric = metrics[constraint.metric]
         # Two sides of one constraint share its risk.
         side = risk / 2 if constraint.sense == "==" else risk
-        value, low, high = _interval(metric, trial, side, rng)
+        value, low, high = interval(metric, trial, side, rng)
         checks.append(_check(constraint, value, low, high))
     return Certificate(tuple(checks), confidence, len(trial.rows), candidates)
 
@@ -147,51 +134,3 @@ def _check(constraint: Constraint, value: float, low: float, high: float) -> Che
     return (
         provisional if provisional.margin >= 0 else Check(constraint, value, low, high, "feasible")
     )
-
-
-def _interval(
-    metric: PipelineMetric, trial: Trial, risk: float, rng: np.random.Generator
-) -> tuple[float, float, float]:
-    """Return the value, and bounds that each fail with at most this risk."""
-    counts = metric.counts(trial)
-    if counts is not None:
-        events, cases = counts
-        low = stats.beta.ppf(risk, events, cases - events + 1) if events else 0.0
-        high = stats.beta.ppf(1 - risk, events + 1, cases - events) if events < cases else 1.0
-        return events / cases, float(low), float(high)
-    reading = metric.read(trial)
-    value = metric.combine(reading.parts)
-    if metric.resource:
-        reach = float(stats.t.ppf(1 - risk, _LATENCY_FREEDOM)) * reading.error
-    else:
-        reach = float(stats.norm.ppf(1 - risk)) * _standard_error(metric, trial, rng)
-    return value, value - reach, value + reach
-
-
-def _standard_error(metric: PipelineMetric, trial: Trial, rng: np.random.Generator) -> float:
-    """Estimate a metric's standard error by drawing rows again; infinite if that cannot be done."""
-    cells = _cells(metric, trial)
-    times = CUSTOM_RESAMPLES if isinstance(metric, Custom) else RESAMPLES
-    values = []
-    for _ in range(times):
-        at = np.concatenate([rng.choice(cell, cell.size) for cell in cells])
-        try:
-            values.append(metric.combine(metric.parts(trial, at)))
-        except MeasurementError:
-            return math.inf
-    error = float(np.std(values, ddof=1))
-    if trial.table.task == "regression":
-        return error
-    # Resampling a rate of 0 yields 0 for ever, though the true rate may be 3/n: hence a floor.
-    return max(error, 2.0 / min(cell.size for cell in cells))
-
-
-def _cells(metric: PipelineMetric, trial: Trial) -> list[NDArray[np.intp]]:
-    """Return positions of rows by class and group, so that no sample lacks one."""
-    code = np.zeros(len(trial.rows), dtype=np.intp)
-    if trial.table.task != "regression":
-        code = trial.target.astype(np.intp)
-    if metric.groups:
-        groups = trial.grouping(metric.groups[0], getattr(metric, "bins", ()))[1]
-        code = code * (groups.max() + 1) + groups
-    return [np.flatnonzero(code == c) for c in np.unique(code)]

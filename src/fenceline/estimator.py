@@ -2,7 +2,7 @@
 
 import warnings
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path
 from typing import Any, Literal, Self
 
@@ -10,21 +10,19 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 from sklearn.base import BaseEstimator, ClassifierMixin, RegressorMixin
-from sklearn.utils import check_random_state
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted
-from threadpoolctl import threadpool_limits  # type: ignore[import-untyped]
+from threadpoolctl import threadpool_limits
 
 from fenceline.certify import Certificate, InfeasibleError, certify, uncertified
-from fenceline.configuration import Configuration
 from fenceline.constraint import Constraint
-from fenceline.errors import DefinitionError, MeasurementError
+from fenceline.errors import MeasurementError
 from fenceline.metrics.metric import PipelineMetric
 from fenceline.metrics.trial import Rows, Table, Task, Trial
 from fenceline.pipelines import check
 from fenceline.pipelines.catalogue import named_space
 from fenceline.pipelines.fence import fence, objective_metric, set_aside
-from fenceline.pipelines.measure import CrossValidation, check_folds
+from fenceline.pipelines.measure import CrossValidation, Finished
 from fenceline.pipelines.prepare import preparation, warn_of_empty_columns
 from fenceline.problem import Evaluation, Problem
 from fenceline.result import Result
@@ -35,17 +33,6 @@ DEFAULT_SECONDS = 60.0
 """The budget when none is given."""
 CANDIDATES = 3
 """How many of the best pipelines may be tried on the rows kept from the search."""
-
-
-@dataclass(frozen=True)
-class Finished:
-    """Stands in a result for what measured it: the data of the search are not kept with a model."""
-
-    metrics: tuple[str, ...]
-
-    def __call__(self, configuration: Configuration) -> Mapping[str, float]:
-        """Refuse to measure."""
-        raise MeasurementError("The data of this search are gone; fit again to measure more.")
 
 
 def _delegated(method: str) -> Callable[[Any], Any]:
@@ -107,7 +94,7 @@ class FencelineEstimator(BaseEstimator):  # type: ignore[misc] # scikit-learn is
             No pipeline satisfies every constraint; ``result_`` and ``certificate_`` say more.
         """
         constraints, metrics = fence(self.constraints)
-        self._check_settings()
+        check.check_settings(self)
         X = check.check_X(self, X, reset=True)
         y = check.check_y(self, X, y, self._kind)
         task = self._task(y)
@@ -118,7 +105,7 @@ class FencelineEstimator(BaseEstimator):  # type: ignore[misc] # scikit-learn is
         needed = {name for metric in metrics.values() for name in metric.groups}
         table = Table(X, y, task, check.check_groups(X, groups, needed))
         warn_of_empty_columns(X)
-        seed = self._seed()
+        seed = check.seed(self.random_state)
         search, unseen = set_aside(table, metrics, self.cv if constraints else None, seed)
         measure = CrossValidation(
             table.take(search), metrics, constraints, preparation(X), self.cv, seed
@@ -159,26 +146,6 @@ class FencelineEstimator(BaseEstimator):  # type: ignore[misc] # scikit-learn is
         elif not framed and isinstance(X, pd.DataFrame):
             X = X.to_numpy()
         return getattr(self.best_pipeline_, method)(X)
-
-    def _check_settings(self) -> None:
-        check_folds(self.cv)
-        if self.on_infeasible not in ("raise", "warn"):
-            raise DefinitionError(
-                f"on_infeasible must be 'raise' or 'warn'. Got {self.on_infeasible!r}."
-            )
-        if not isinstance(self.space, str | Space):
-            raise DefinitionError(
-                f"space must be 'default', 'paper', 'small' or a Space. Got {self.space!r}."
-            )
-        if not 0.5 < self.confidence < 1:
-            raise DefinitionError(
-                f"confidence must lie between 0.5 and 1. Got {self.confidence!r}."
-            )
-
-    def _seed(self) -> int:
-        if isinstance(self.random_state, int | np.integer):
-            return int(self.random_state)
-        return int(check_random_state(self.random_state).randint(2**31 - 1))
 
     def _search(self, problem: Problem, seed: int) -> Result:
         seconds = self.seconds
@@ -250,14 +217,18 @@ class FencelineEstimator(BaseEstimator):  # type: ignore[misc] # scikit-learn is
             return None
         if not trial.rows.size:
             return uncertified(problem.constraints, candidate.metrics)
-        return certify(
-            trial,
-            problem.constraints,
-            measure.metrics,
-            confidence=self.confidence,
-            candidates=CANDIDATES,
-            random_state=measure.random_state,
-        )
+        try:
+            return certify(
+                trial,
+                problem.constraints,
+                measure.metrics,
+                confidence=self.confidence,
+                candidates=CANDIDATES,
+                random_state=measure.random_state,
+            )
+        except MeasurementError:
+            # A metric may not be defined on few rows, for want of a group, say.
+            return uncertified(problem.constraints, candidate.metrics)
 
     def _report_infeasible(self, problem: Problem) -> None:
         if self.result_.best is None:

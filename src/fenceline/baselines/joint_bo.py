@@ -4,13 +4,11 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 
 import numpy as np
-from numpy.typing import NDArray
 
+from fenceline.baselines.joint_space import JointSpace
 from fenceline.block import Block
-from fenceline.configuration import Configuration
 from fenceline.iterate import Iterate
 from fenceline.lagrangian import Lagrangian, Scales, slack_bounds
-from fenceline.parameter import Parameter
 from fenceline.problem import Evaluator, Problem
 from fenceline.solvers import Bayesian, Solver
 
@@ -36,27 +34,18 @@ class JointBO:
         self, problem: Problem, evaluator: Evaluator, rng: np.random.Generator
     ) -> Iterator[Iterate]:
         """Submit the solver's proposals until the budget is spent."""
-        space = problem.space
-        moves: list[Parameter] = [*space.choices, *space.parameters]
-        modules = len(space.modules)
+        joint = JointSpace(problem)
         multipliers = np.zeros(len(problem.constraints))
         scales = Scales(1.0, np.array([c.scale for c in problem.constraints]))
         lagrangian = Lagrangian(problem, scales, self.rho, multipliers, slack_bounds(problem))
 
-        def configure(point: NDArray[np.float64]) -> Configuration:
-            return space.decode(space.z_at(point[:modules]), point[modules:])
-
-        def locate(configuration: Configuration) -> NDArray[np.float64]:
-            z, theta = space.encode(configuration)
-            return np.append(space.point_of(z), np.where(np.isnan(theta), space.centre, theta))
-
         block = Block(
-            moves,
-            configure,
+            joint.cube.parameters,
+            joint.configure,
             lambda _, evaluation: lagrangian.merit(evaluation),
             evaluator,
             instead=problem.sample,
-            locate=locate,
+            locate=joint.locate,
         )
         while True:
             block.solve(self.solver, 1_000_000_000, rng)

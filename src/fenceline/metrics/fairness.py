@@ -9,8 +9,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fenceline.errors import DefinitionError, MeasurementError
-from fenceline.metrics.metric import Parts, PipelineMetric
-from fenceline.metrics.scores import scored, scorer_name
+from fenceline.metrics.metric import Contrast, Parts, PipelineMetric
+from fenceline.metrics.scores import is_unit, scored, scorer_name
 from fenceline.metrics.trial import Rows, Task, Trial
 
 _RESERVED = frozenset("(),=")
@@ -47,6 +47,18 @@ class ScoreGap(GroupMetric):
 
     scorer: str
 
+    contrast: ClassVar[Contrast] = "gap"
+
+    @property
+    def unit(self) -> bool:
+        """Whether the scores lie between 0 and 1."""
+        return is_unit(self.scorer)
+
+    @property
+    def ranks(self) -> bool:
+        """Whether every group needs rows of every class."""
+        return self.scorer.startswith(("roc_auc", "average_precision"))
+
     def parts(self, trial: Trial, at: Rows | None = None) -> Parts:
         """Return the score of each group."""
         values = []
@@ -68,12 +80,18 @@ class SelectionRates(GroupMetric):
 
     ratio: bool
 
+    contrast: ClassVar[Contrast] = "gap"
     tasks: ClassVar[tuple[Task, ...]] = ("binary",)
 
     def parts(self, trial: Trial, at: Rows | None = None) -> Parts:
         """Return the selection rate of each group."""
         groups = self._by_group(trial, at)
         return np.array([np.mean(trial.answers.predict(rows) == 1) for _, rows in groups])
+
+    def rates(self, trial: Trial) -> list[tuple[int, int]]:
+        """Return the selected and all rows of each group."""
+        groups = [rows for _, rows in self._by_group(trial, None)]
+        return [(int(np.sum(trial.answers.predict(rows) == 1)), rows.size) for rows in groups]
 
     def combine(self, parts: Parts) -> float:
         """Return the largest difference, or the smallest ratio."""
@@ -87,13 +105,21 @@ class SelectionRatio(SelectionRates):
     """The smallest selection rate divided by the largest."""
 
     larger_is_better: ClassVar[bool] = True
+    contrast: ClassVar[Contrast] = "ratio"
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class EqualizedOdds(GroupMetric):
     """The larger of the gaps in true-positive and in false-positive rate."""
 
+    contrast: ClassVar[Contrast] = "gap"
+    blocks: ClassVar[int] = 2
     tasks: ClassVar[tuple[Task, ...]] = ("binary",)
+
+    @property
+    def ranks(self) -> bool:
+        """Every group needs rows of both classes."""
+        return True
 
     def parts(self, trial: Trial, at: Rows | None = None) -> Parts:
         """Return the false-positive rates of all groups, then their true-positive rates."""
@@ -102,6 +128,12 @@ class EqualizedOdds(GroupMetric):
             self._rate(trial, label, rows, truth) for truth in (0, 1) for label, rows in groups
         ]
         return np.array(rates)
+
+    def rates(self, trial: Trial) -> list[tuple[int, int]]:
+        """Return the positives predicted and the cases, in the order of the parts."""
+        groups = [rows for _, rows in self._by_group(trial, None)]
+        cases = [rows[trial.target[rows] == truth] for truth in (0, 1) for rows in groups]
+        return [(int(np.sum(trial.answers.predict(rows) == 1)), rows.size) for rows in cases]
 
     def combine(self, parts: Parts) -> float:
         """Return the larger gap."""

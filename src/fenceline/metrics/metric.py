@@ -3,7 +3,7 @@
 import math
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import ClassVar, TypeAlias
+from typing import ClassVar, Literal, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
@@ -13,6 +13,9 @@ from fenceline.metrics.trial import Rows, Task, Trial
 
 Parts: TypeAlias = NDArray[np.float64]
 """What a metric is made of: one number, or one for each group."""
+
+Contrast: TypeAlias = Literal["none", "gap", "ratio"]
+"""One part as it is, the largest minus the smallest, or the smallest divided by the largest."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,7 +40,21 @@ class PipelineMetric(Metric):
     resource: ClassVar[bool] = False
     """Whether it depends on the pipeline alone, not on the labels of the rows: known after one fold."""
     larger_is_better: ClassVar[bool] = False
+    contrast: ClassVar[Contrast] = "none"
+    """How :meth:`combine` compares the parts."""
+    blocks: ClassVar[int] = 1
+    """Within how many runs of parts it does so; the largest contrast counts."""
     tasks: ClassVar[tuple[Task, ...]] = ("binary", "multiclass", "regression")
+
+    @property
+    def unit(self) -> bool:
+        """Whether its parts lie between 0 and 1."""
+        return False
+
+    @property
+    def ranks(self) -> bool:
+        """Whether it is defined only where more than one class is found."""
+        return False
 
     @property
     def groups(self) -> tuple[str, ...]:
@@ -60,6 +77,6 @@ class PipelineMetric(Metric):
         """Return the metric's value on a fitted pipeline."""
         return self.combine(self.read(trial).parts)
 
-    def counts(self, trial: Trial) -> tuple[int, int] | None:
-        """Return events and cases if the metric is a plain rate, for an exact bound."""
+    def rates(self, trial: Trial) -> list[tuple[int, int]] | None:
+        """Return events and cases of every part if all are plain rates, for exact bounds."""
         return None

@@ -24,9 +24,9 @@ class ErrorRate(PipelineMetric):
         events, cases = self._count(trial, at)
         return np.array([events / cases])
 
-    def counts(self, trial: Trial) -> tuple[int, int]:
+    def rates(self, trial: Trial) -> list[tuple[int, int]]:
         """Return the errors and the rows of the class."""
-        return self._count(trial, None)
+        return [self._count(trial, None)]
 
     def _count(self, trial: Trial, at: Rows | None) -> tuple[int, int]:
         at = np.arange(len(trial.rows)) if at is None else at

@@ -1,5 +1,6 @@
 """Scores by scikit-learn's names, losses made of them, and how much noise costs."""
 
+import math
 import warnings
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -8,6 +9,7 @@ from typing import Any, ClassVar
 import numpy as np
 import pandas as pd
 from scipy import sparse
+from scipy.stats import rankdata
 from sklearn.exceptions import UndefinedMetricWarning
 from sklearn.metrics import get_scorer, get_scorer_names, log_loss
 
@@ -21,6 +23,18 @@ _ALIASES: Mapping[str, str] = {
     "mse": "neg_mean_squared_error",
 }
 
+_UNIT = (
+    "accuracy",
+    "average_precision",
+    "balanced_accuracy",
+    "f1",
+    "jaccard",
+    "precision",
+    "recall",
+    "roc_auc",
+    "top_k",
+)
+
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Score(PipelineMetric):
@@ -29,6 +43,18 @@ class Score(PipelineMetric):
     scorer: str
 
     larger_is_better: ClassVar[bool] = True
+
+    @property
+    def unit(self) -> bool:
+        """Whether the score lies between 0 and 1."""
+        return is_unit(self.scorer)
+
+    def rates(self, trial: Trial) -> list[tuple[int, int]] | None:
+        """Return the rows that are right, if the score is the share of them."""
+        if self.scorer != "accuracy":
+            return None
+        right = trial.answers.predict(np.arange(len(trial.rows))) == trial.target
+        return [(int(right.sum()), right.size)]
 
     def parts(self, trial: Trial, at: Rows | None = None) -> Parts:
         """Return the score."""
@@ -127,23 +153,56 @@ def scorer_name(name: object) -> str:
     return name
 
 
+def is_unit(scorer: str) -> bool:
+    """Tell whether a scorer's values lie between 0 and 1."""
+    return scorer.startswith(_UNIT)
+
+
 def scored(scorer: str, trial: Trial, at: Rows | None = None) -> float:
     """Return a score on all or some rows of a trial."""
     at = np.arange(len(trial.rows)) if at is None else at
     with warnings.catch_warnings():
         # Undefined scores come back as NaN, and that is refused here in plain words.
         warnings.simplefilter("ignore", UndefinedMetricWarning)
-        if scorer == "neg_log_loss":
-            # The scorer itself fails on rows that lack one of several classes.
-            answers, labels = trial.answers.predict_proba(at), trial.answers.classes_
-            value = -float(log_loss(trial.target[at], answers, labels=labels))
-        else:
-            value = float(get_scorer(scorer)(trial.answers, at, trial.target[at]))
+        value = float(_SHORTCUTS.get(scorer, _by_scorer)(scorer, trial, at))
     if not np.isfinite(value):
         seen = len(np.unique(trial.target[at]))
         reason = " They are all of one class." if seen == 1 else ""
         raise MeasurementError(f"{scorer} is not defined on these {len(at)} rows.{reason}")
     return value
+
+
+def _by_scorer(scorer: str, trial: Trial, at: Rows) -> float:
+    return float(get_scorer(scorer)(trial.answers, at, trial.target[at]))
+
+
+def _auroc(scorer: str, trial: Trial, at: Rows) -> float:
+    """Return the share of pairs in order, ties counting half: scikit-learn's value, many times faster.
+
+    A gap between groups is resampled hundreds of times for a certificate.
+    """
+    if trial.table.task != "binary":
+        return _by_scorer(scorer, trial, at)
+    answers = trial.answers
+    if hasattr(answers, "decision_function"):
+        risk = answers.decision_function(at)
+    else:
+        risk = answers.predict_proba(at)[:, 1]
+    positive = trial.target[at] == 1
+    positives, negatives = int(positive.sum()), int((~positive).sum())
+    if not positives or not negatives:
+        return math.nan
+    surplus = rankdata(risk)[positive].sum() - positives * (positives + 1) / 2
+    return float(surplus / (positives * negatives))
+
+
+def _neg_log_loss(scorer: str, trial: Trial, at: Rows) -> float:
+    """Return the score also on rows that lack one of several classes, where the scorer fails."""
+    answers = trial.answers
+    return -float(log_loss(trial.target[at], answers.predict_proba(at), labels=answers.classes_))
+
+
+_SHORTCUTS = {"roc_auc": _auroc, "neg_log_loss": _neg_log_loss}
 
 
 def _disturbed(trial: Trial, noise: float) -> Trial:

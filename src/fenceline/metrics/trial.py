@@ -67,6 +67,13 @@ class Table:
         bins : sequence of float
             Edges that cut numbers into groups; what lies outside the edges forms groups, too.
         """
+        memo = self.__dict__.setdefault("_groupings", {})
+        if (name, tuple(bins)) not in memo:
+            memo[name, tuple(bins)] = self._grouped(name, bins)
+        found: tuple[list[str], NDArray[np.intp]] = memo[name, tuple(bins)]
+        return found
+
+    def _grouped(self, name: str, bins: Sequence[float]) -> tuple[list[str], NDArray[np.intp]]:
         key = find_group(name, self.groups)
         values = self.groups[key]
         missing = pd.isna(values)

@@ -8,6 +8,7 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 from scipy import sparse
+from sklearn.utils import check_random_state
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import (
     assert_all_finite,
@@ -18,7 +19,33 @@ from sklearn.utils.validation import (
 
 from fenceline.errors import DefinitionError
 from fenceline.metrics.trial import Task, find_group
+from fenceline.pipelines.measure import check_folds
 from fenceline.pipelines.prepare import as_table
+from fenceline.space import Space
+
+
+def check_settings(estimator: Any) -> None:
+    """Refuse settings that make no sense before any time is spent."""
+    check_folds(estimator.cv)
+    if estimator.on_infeasible not in ("raise", "warn"):
+        raise DefinitionError(
+            f"on_infeasible must be 'raise' or 'warn'. Got {estimator.on_infeasible!r}."
+        )
+    if not isinstance(estimator.space, str | Space):
+        raise DefinitionError(
+            f"space must be 'default', 'paper', 'small' or a Space. Got {estimator.space!r}."
+        )
+    if not 0.5 < estimator.confidence < 1:
+        raise DefinitionError(
+            f"confidence must lie between 0.5 and 1. Got {estimator.confidence!r}."
+        )
+
+
+def seed(random_state: Any) -> int:
+    """Return one number for all that is random."""
+    if isinstance(random_state, int | np.integer):
+        return int(random_state)
+    return int(check_random_state(random_state).randint(2**31 - 1))
 
 
 def check_X(estimator: Any, X: Any, *, reset: bool) -> Any:  # noqa: N802 - X is its name

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 from sklearn.model_selection import KFold, StratifiedKFold, train_test_split
-from threadpoolctl import threadpool_limits  # type: ignore[import-untyped]
+from threadpoolctl import threadpool_limits
 
 from fenceline.configuration import Configuration
 from fenceline.constraint import Constraint
@@ -69,6 +69,8 @@ class CrossValidation:
                     f"{name} is for tasks that are {' or '.join(metric.tasks)}; this one is {self.table.task}."
                 )
         check_folds(self.folds)
+        for metric in self.metrics.values():
+            check_group_sizes(self.table, metric, self._parts)
 
     def __call__(self, configuration: Configuration, fidelity: float = 1.0) -> dict[str, float]:
         """Measure one configuration.
@@ -161,6 +163,17 @@ class CrossValidation:
         return summary
 
 
+@dataclass(frozen=True)
+class Finished:
+    """Stands in a result for what measured it: the data of the search are not kept with a model."""
+
+    metrics: tuple[str, ...]
+
+    def __call__(self, configuration: Configuration) -> Mapping[str, float]:
+        """Refuse to measure."""
+        raise MeasurementError("The data of this search are gone; fit again to measure more.")
+
+
 def strata(table: Table, metrics: Iterable[PipelineMetric], parts: int) -> NDArray[np.intp]:
     """Return classes crossed with groups, so that every part holds its share of both.
 
@@ -175,6 +188,32 @@ def strata(table: Table, metrics: Iterable[PipelineMetric], parts: int) -> NDArr
         if np.bincount(finer).min() >= parts:
             cells = finer.astype(np.intp)
     return cells
+
+
+def check_group_sizes(table: Table, metric: PipelineMetric, parts: int) -> None:
+    """Refuse groups that cannot be compared in every part of the rows."""
+    for name in metric.groups:
+        labels, codes = table.grouping(name, getattr(metric, "bins", ()))
+        for code, label in enumerate(labels):
+            members = codes == code
+            if members.sum() < parts:
+                raise DefinitionError(
+                    f"{metric.name}: group {label!r} has {members.sum()} rows, and {parts} parts of "
+                    "the data need one each; merge it with another group."
+                )
+            if not metric.ranks or table.task == "regression":
+                continue
+            sizes = np.bincount(table.target[members], minlength=len(table.classes))
+            if np.count_nonzero(sizes) < 2:
+                raise DefinitionError(
+                    f"{metric.name}: the rows of group {label!r} are all of one class, where the "
+                    "metric is not defined; merge it with another group."
+                )
+            if table.task == "binary" and sizes.min() < parts:
+                raise DefinitionError(
+                    f"{metric.name}: group {label!r} has {sizes.min()} rows of one class, and {parts} "
+                    "parts of the data need one each; merge it with another group."
+                )
 
 
 def check_folds(folds: object) -> None:

@@ -14,7 +14,8 @@ from fenceline.surrogates.structure import Amplitudes, Part, Structure
 from fenceline.surrogates.warp import Warp
 
 _GROWTH = 1.1  # hyper-parameters are fitted anew when there is a tenth more to learn from
-_FIRST_STEPS, _LATER_STEPS = 40, 12
+_REMATCH = 1.5  # the transformation is chosen anew when there is half as much again
+_FIRST_STEPS, _LATER_STEPS = 40, 10
 _MOST_UNFITTED = 50  # but never more evaluations than this are taken in without
 # Late in a search most evaluations say little about the best region. With 150 kept of 300 the
 # regret was that of keeping all, at half the time per suggestion.
@@ -32,6 +33,7 @@ class MetricModel:
     process: SharedProcess | None = None
     _starts: dict[bool, Array] = field(default_factory=dict)
     _fitted_at: int = 0
+    _competed_at: int = 0
     _seen: int = 0
 
     def update(self, parts: Sequence[Part], y: Array) -> SharedProcess:
@@ -52,10 +54,19 @@ class MetricModel:
         assert self.warp is not None, "update() comes first"
         return float(self.warp(np.array([value]))[0])
 
+    def _contenders(self, n: int) -> tuple[bool, ...]:
+        """Return which transformations are fitted: both from time to time, else the last winner."""
+        if not self.transform:
+            return (False,)
+        if self.warp is None or n >= _REMATCH * self._competed_at:
+            self._competed_at = n
+            return (False, True)
+        return (self.warp.logarithmic,)
+
     def _refit(self, parts: Sequence[Part], y: Array) -> None:
         learn = _informative(y, _MOST_FITTED)
         candidates = []
-        for logarithmic in (False, True) if self.transform else (False,):
+        for logarithmic in self._contenders(len(y)):
             warp = Warp.of(y[learn], logarithmic=logarithmic)
             start = self._starts.get(logarithmic)
             steps = _FIRST_STEPS if start is None else _LATER_STEPS

@@ -1,0 +1,145 @@
+"""One-sided confidence bounds of a metric, from the rows of one trial.
+
+Parts of a metric get bounds of their own: Clopper and Pearson's exact ones for rates, normal ones
+from resampled rows otherwise, on the logit scale for scores between 0 and 1, whose errors are
+skewed near 1. Differences and ratios of parts are bounded by the method of variance estimates
+recovery (Zou and Donner 2008, https://doi.org/10.1002/sim.3095): of the pairs of groups the
+worst bound counts, which errs on the safe side whichever pair is truly the extreme one.
+"""
+
+import math
+from itertools import permutations
+from typing import TypeAlias
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy import stats
+from scipy.special import expit, logit
+
+from fenceline.metrics.custom import Custom
+from fenceline.metrics.metric import Parts, PipelineMetric
+from fenceline.metrics.scores import Loss
+from fenceline.metrics.trial import Trial
+
+RESAMPLES = 300
+CUSTOM_RESAMPLES = 50
+"""A user's own function predicts anew each time it is called."""
+_LATENCY_FREEDOM = 3
+"""Degrees of freedom of a latency's standard error, which comes from four stretches of time."""
+
+Bounds: TypeAlias = tuple[float, float, float]
+"""A value, and bounds below and above it that each fail with at most the given risk."""
+
+
+def interval(metric: PipelineMetric, trial: Trial, risk: float, rng: np.random.Generator) -> Bounds:
+    """Return a metric's value on a trial, with a lower and an upper bound.
+
+    Parameters
+    ----------
+    metric : PipelineMetric
+        What to bound.
+    trial : Trial
+        A pipeline, and rows it has not seen.
+    risk : float
+        The probability with which each bound, taken alone, may fail.
+    rng : numpy.random.Generator
+        Of the resampling.
+    """
+    if isinstance(metric, Loss):
+        value, low, high = interval(metric.of, trial, risk, rng)
+        return metric.bounded - value, metric.bounded - high, metric.bounded - low
+    reading = metric.read(trial)
+    value = metric.combine(reading.parts)
+    if metric.resource:
+        reach = float(stats.t.ppf(1 - risk, _LATENCY_FREEDOM)) * reading.error
+        return value, value - reach, value + reach
+    parts = _part_bounds(metric, trial, reading.parts, risk, rng)
+    if metric.contrast == "none":
+        return parts[0]
+    size = len(parts) // metric.blocks
+    blocks = [parts[i * size : (i + 1) * size] for i in range(metric.blocks)]
+    bound = _gap if metric.contrast == "gap" else _ratio
+    pairs = [bound(a, b) for block in blocks for a, b in permutations(block, 2)]
+    return value, *_worst(metric, pairs)
+
+
+def _worst(metric: PipelineMetric, pairs: list[tuple[float, float]]) -> tuple[float, float]:
+    """Return the bounds of the extreme pair, whichever it is.
+
+    Only the side that keeps a gap small or a ratio large is safe for any pair; from the other
+    side any single pair could be the extreme one, so the weakest claim is made.
+    """
+    if metric.contrast == "gap":
+        return 0.0, max(high for _, high in pairs)
+    return min(low for low, _ in pairs), 1.0
+
+
+def _gap(a: Bounds, b: Bounds) -> tuple[float, float]:
+    """Bound the difference of two parts."""
+    difference = a[0] - b[0]
+    low = difference - math.hypot(a[0] - a[1], b[2] - b[0])
+    return low, difference + math.hypot(a[2] - a[0], b[0] - b[1])
+
+
+def _ratio(a: Bounds, b: Bounds) -> tuple[float, float]:
+    """Bound the quotient of two rates, by their logarithms."""
+    if min(a[0], a[1], b[0], b[1]) <= 0:
+        return 0.0, math.inf
+    logs = tuple(math.log(x) for x in a), tuple(math.log(x) for x in b)
+    low, high = _gap(*logs)  # type: ignore[arg-type] # three logarithms each
+    return math.exp(low), math.exp(high)
+
+
+def _part_bounds(
+    metric: PipelineMetric, trial: Trial, parts: Parts, risk: float, rng: np.random.Generator
+) -> list[Bounds]:
+    rates = metric.rates(trial)
+    if rates is not None:
+        return [_exact(events, cases, risk) for events, cases in rates]
+    errors, smallest = _standard_errors(metric, trial, rng)
+    z = float(stats.norm.ppf(1 - risk))
+    bounds = []
+    for part, error in zip(parts.tolist(), errors.tolist(), strict=True):
+        if metric.unit and (error == 0 or not 0 < part < 1):
+            # Resampling a score of 1 yields 1 for ever: bounded as a rate of the smallest cell.
+            bounds.append(_exact(round(part * smallest), smallest, risk))
+        elif metric.unit:
+            reach = z * error / (part * (1 - part))
+            low, high = expit(logit(part) - reach), expit(logit(part) + reach)
+            bounds.append((part, float(low), float(high)))
+        else:
+            bounds.append((part, part - z * error, part + z * error))
+    return bounds
+
+
+def _exact(events: int, cases: int, risk: float) -> Bounds:
+    """Return Clopper and Pearson's bounds of a rate."""
+    low = stats.beta.ppf(risk, events, cases - events + 1) if events else 0.0
+    high = stats.beta.ppf(1 - risk, events + 1, cases - events) if events < cases else 1.0
+    return events / cases, float(low), float(high)
+
+
+def _standard_errors(
+    metric: PipelineMetric, trial: Trial, rng: np.random.Generator
+) -> tuple[NDArray[np.float64], int]:
+    """Return every part's standard error by drawing rows again, and the size of the smallest cell."""
+    cells = _cells(metric, trial)
+    smallest = min(cell.size for cell in cells)
+    drawn = []
+    for _ in range(CUSTOM_RESAMPLES if isinstance(metric, Custom) else RESAMPLES):
+        at = np.concatenate([rng.choice(cell, cell.size) for cell in cells])
+        drawn.append(metric.parts(trial, at))
+    errors = np.std(drawn, axis=0, ddof=1)
+    # Drawing from n rows underestimates the variance by (n - 1) / n.
+    return errors * math.sqrt(smallest / max(1, smallest - 1)), smallest
+
+
+def _cells(metric: PipelineMetric, trial: Trial) -> list[NDArray[np.intp]]:
+    """Return positions of rows by class and group, so that no sample lacks one."""
+    code = np.zeros(len(trial.rows), dtype=np.intp)
+    if trial.table.task != "regression":
+        code = trial.target.astype(np.intp)
+    if metric.groups:
+        groups = trial.grouping(metric.groups[0], getattr(metric, "bins", ()))[1]
+        code = code * (groups.max() + 1) + groups
+    return [np.flatnonzero(code == c) for c in np.unique(code)]
