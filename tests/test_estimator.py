@@ -14,8 +14,7 @@ from sklearn.pipeline import Pipeline
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from fenceline import metrics
-from fenceline.certify import InfeasibleError
-from fenceline.errors import FencelineError
+from fenceline.errors import FencelineError, InfeasibleError
 from fenceline.estimator import FencelineClassifier, FencelineRegressor
 from fenceline.parameter import Integer, Real
 from fenceline.space import Algorithm, Module, Space
@@ -190,6 +189,20 @@ def test_what_unseen_rows_do_not_confirm_is_not_handed_out_silently():
     assert model.certificate_.status == "infeasible"
 
 
+def test_the_next_best_is_tried_when_unseen_rows_refuse_the_best():
+    first = classifier(evaluations=6).fit(X, Y)
+    refused = type(first.best_pipeline_[-1]).__name__
+
+    def dislike(pipeline, features, y, groups):
+        return float(len(features) == 60 and type(pipeline[-1]).__name__ == refused)
+
+    fence = [metrics.custom(dislike) <= 0.5]
+    model = classifier(evaluations=6, constraints=fence).fit(X, Y)
+    assert type(model.best_pipeline_[-1]).__name__ != refused
+    assert model.best_metrics_ != model.result_.best.metrics
+    assert model.certificate_.status == "certified"
+
+
 def test_few_rows_are_all_searched_and_nothing_is_certified():
     model = classifier(constraints=[metrics.size_mb() <= 5]).fit(X[:60], Y[:60])
     assert model.certificate_.status == "feasible"
@@ -329,3 +342,16 @@ def always_raises(pipeline, features, y, groups):
 def test_a_function_that_always_raises_ends_with_its_reason():
     with pytest.raises(FencelineError, match="no such table"):
         classifier(constraints=[metrics.custom(always_raises) <= 1]).fit(X, Y)
+
+
+def test_a_function_that_cannot_be_sent_to_a_worker_is_refused_without_printing_the_data():
+    lock = threading.Lock()
+
+    def locked(pipeline, features, y, groups):
+        with lock:
+            return 0.0
+
+    model = classifier(constraints=[metrics.custom(locked) <= 1], workers=2)
+    with pytest.raises(FencelineError, match="cannot be sent to a worker") as refused:
+        model.fit(X, Y)
+    assert len(str(refused.value)) < 1000

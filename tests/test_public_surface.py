@@ -1,8 +1,9 @@
 import fenceline
 
 NAMES = """
-ADMM Adaptive Algorithm Categorical Choice Configuration Constraint Evaluation Fixed Integer Limits Module
-Problem Real Result Space forbid metric minimize order
+ADMM Adaptive Algorithm Categorical Choice Configuration Constraint Evaluation
+FencelineClassifier FencelineRegressor Fixed Integer Limits Module Problem Real Result Space
+forbid metric metrics minimize order pipelines
 """
 
 

@@ -1,5 +1,8 @@
 """Fenceline finds the best machine-learning pipeline inside the fence."""
 
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
 from fenceline.admm import ADMM
 from fenceline.configuration import Choice, Configuration
 from fenceline.constraint import Constraint, metric
@@ -12,6 +15,10 @@ from fenceline.rules import forbid, order
 from fenceline.run import minimize
 from fenceline.space import Algorithm, Module, Space
 
+if TYPE_CHECKING:
+    from fenceline import metrics, pipelines
+    from fenceline.estimator import FencelineClassifier, FencelineRegressor
+
 __version__ = "0.1.0"
 
 __all__ = [
@@ -23,6 +30,8 @@ __all__ = [
     "Configuration",
     "Constraint",
     "Evaluation",
+    "FencelineClassifier",
+    "FencelineRegressor",
     "Fixed",
     "Integer",
     "Limits",
@@ -33,6 +42,19 @@ __all__ = [
     "Space",
     "forbid",
     "metric",
+    "metrics",
     "minimize",
     "order",
+    "pipelines",
 ]
+
+_ESTIMATORS = ("FencelineClassifier", "FencelineRegressor")
+
+
+def __getattr__(name: str) -> Any:
+    """Import what needs scikit-learn when it is first asked for; black boxes never wait for it."""
+    if name in _ESTIMATORS:
+        return getattr(import_module("fenceline.estimator"), name)
+    if name in ("metrics", "pipelines"):
+        return import_module(f"fenceline.{name}")
+    raise AttributeError(f"module 'fenceline' has no attribute {name!r}")

@@ -8,7 +8,7 @@ from typing import Literal, TypeAlias
 import numpy as np
 
 from fenceline.constraint import Constraint
-from fenceline.errors import DefinitionError, FencelineError
+from fenceline.errors import DefinitionError
 from fenceline.metrics.interval import interval
 from fenceline.metrics.metric import PipelineMetric
 from fenceline.metrics.trial import Trial
@@ -17,10 +17,6 @@ Verdict: TypeAlias = Literal["certified", "feasible", "infeasible"]
 """Within the bound even at the edge of the error; measured within the bound; measured beyond it."""
 
 _ORDER: tuple[Verdict, ...] = ("certified", "feasible", "infeasible")
-
-
-class InfeasibleError(FencelineError, RuntimeError):
-    """No pipeline was found, or confirmed on unseen rows, inside the fence."""
 
 
 @dataclass(frozen=True, slots=True)

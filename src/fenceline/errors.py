@@ -8,6 +8,7 @@
     │   ├── ConfigurationError            ... in one configuration of a space
     │   ├── ConstraintError               ... in a constraint or its text
     │   └── BudgetError                   ... in the budget of a run
+    ├── InfeasibleError (RuntimeError)    no pipeline was found, or confirmed, inside the fence
     ├── MeasurementError (ValueError)     `measure` returned something that is not a measurement
     ├── EngineError (RuntimeError)        the processes or machines that measure cannot work
     ├── StoreError (RuntimeError)         a run directory that cannot be used
@@ -46,6 +47,10 @@ class ConstraintError(DefinitionError):
 
 class BudgetError(DefinitionError):
     """A run without an end, or one that ends before it starts."""
+
+
+class InfeasibleError(FencelineError, RuntimeError):
+    """No pipeline was found, or confirmed on unseen rows, inside the fence."""
 
 
 class MeasurementError(FencelineError, ValueError):

@@ -14,9 +14,9 @@ from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted
 from threadpoolctl import threadpool_limits
 
-from fenceline.certify import Certificate, InfeasibleError, certify, uncertified
+from fenceline.certify import Certificate, certify, uncertified
 from fenceline.constraint import Constraint
-from fenceline.errors import MeasurementError
+from fenceline.errors import InfeasibleError, MeasurementError
 from fenceline.metrics.metric import PipelineMetric
 from fenceline.metrics.trial import Rows, Table, Task, Trial
 from fenceline.pipelines import check
@@ -208,7 +208,7 @@ class FencelineEstimator(BaseEstimator):  # type: ignore[misc] # scikit-learn is
         if self._kind == "classification":
             self.classes_ = measure.table.classes
         if self.certificate_ is not None and self.certificate_.status == "infeasible":
-            self._report_infeasible(problem)
+            self._report_infeasible()
 
     def _certificate(
         self, problem: Problem, candidate: Evaluation, measure: CrossValidation, trial: Trial
@@ -230,7 +230,7 @@ class FencelineEstimator(BaseEstimator):  # type: ignore[misc] # scikit-learn is
             # A metric may not be defined on few rows, for want of a group, say.
             return uncertified(problem.constraints, candidate.metrics)
 
-    def _report_infeasible(self, problem: Problem) -> None:
+    def _report_infeasible(self) -> None:
         if self.result_.best is None:
             return  # the search said so already
         message = (

@@ -98,7 +98,8 @@ def test_a_smoke_run_writes_tables_and_is_not_repeated(tmp_path, capsys):
     assert "2 runs, about" in capsys.readouterr().out
     assert main([*arguments, "--out", str(tmp_path)]) == 0
     assert "2 of 2 runs are there already" in capsys.readouterr().out
-    rows = list(csv.DictReader((tmp_path / "runs.csv").open(newline="")))
+    with (tmp_path / "runs.csv").open(newline="") as file:
+        rows = list(csv.DictReader(file))
     assert {row["curve"] for row in rows} == {OURS.name, RANDOM.name}
     assert (tmp_path / "gap-k2.png").exists()
     assert main([*arguments, "--report-only", "--out", str(tmp_path)]) == 0

@@ -43,6 +43,7 @@ class SMAC:
         try:
             import ConfigSpace
             import smac
+            from smac.main.exceptions import ConfigurationSpaceExhaustedException
             from smac.runhistory import TrialValue
         except ImportError as missing:
             raise MissingDependencyError(
@@ -69,7 +70,12 @@ class SMAC:
                 with warnings.catch_warnings():
                     # The mean of no incumbents, before there are any, is SMAC's own affair.
                     warnings.simplefilter("ignore", RuntimeWarning)
-                    info = optimizer.ask()
+                    try:
+                        info = optimizer.ask()
+                    except ConfigurationSpaceExhaustedException:
+                        # It has seen all it can think of; the rest of a small space is drawn.
+                        evaluator.submit(problem.sample(rng))
+                        continue
                 configuration = _pipeline(problem.space, dict(info.config))
                 repeats, evaluation = answer(problem, evaluator, configuration, repeats, rng)
                 if evaluation.ok:

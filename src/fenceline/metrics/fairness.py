@@ -76,9 +76,7 @@ class ScoreGap(GroupMetric):
 
 @dataclass(frozen=True, slots=True, eq=False)
 class SelectionRates(GroupMetric):
-    """The share of each group that is predicted positive, compared."""
-
-    ratio: bool
+    """The largest difference between groups in the share predicted positive."""
 
     contrast: ClassVar[Contrast] = "gap"
     tasks: ClassVar[tuple[Task, ...]] = ("binary",)
@@ -94,11 +92,8 @@ class SelectionRates(GroupMetric):
         return [(int(np.sum(trial.answers.predict(rows) == 1)), rows.size) for rows in groups]
 
     def combine(self, parts: Parts) -> float:
-        """Return the largest difference, or the smallest ratio."""
-        if not self.ratio:
-            return float(np.ptp(parts))
-        # Nobody selected anywhere: nobody is treated worse. fairlearn leaves it undefined.
-        return float(parts.min() / parts.max()) if parts.max() > 0 else 1.0
+        """Return the largest difference."""
+        return float(np.ptp(parts))
 
 
 class SelectionRatio(SelectionRates):
@@ -106,6 +101,11 @@ class SelectionRatio(SelectionRates):
 
     larger_is_better: ClassVar[bool] = True
     contrast: ClassVar[Contrast] = "ratio"
+
+    def combine(self, parts: Parts) -> float:
+        """Return the smallest rate divided by the largest."""
+        # Nobody selected anywhere: nobody is treated worse. fairlearn leaves it undefined.
+        return float(parts.min() / parts.max()) if parts.max() > 0 else 1.0
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -172,7 +172,7 @@ def demographic_parity_difference(
     """Return the largest difference between groups in the share predicted positive (0 to 1)."""
     edges = _edges(bins)
     name = _name("demographic_parity_difference", [], group, edges)
-    return SelectionRates(name, group, edges, ratio=False)
+    return SelectionRates(name, group, edges)
 
 
 def selection_rate_ratio(group: str, bins: Sequence[float] | None = None) -> SelectionRatio:
@@ -181,7 +181,7 @@ def selection_rate_ratio(group: str, bins: Sequence[float] | None = None) -> Sel
     The four-fifths rule is ``selection_rate_ratio("sex") >= 0.8``.
     """
     edges = _edges(bins)
-    return SelectionRatio(_name("selection_rate_ratio", [], group, edges), group, edges, ratio=True)
+    return SelectionRatio(_name("selection_rate_ratio", [], group, edges), group, edges)
 
 
 def equalized_odds_difference(group: str, bins: Sequence[float] | None = None) -> EqualizedOdds:

@@ -4,13 +4,12 @@ from fenceline.pipelines.build import build, fit
 from fenceline.pipelines.catalogue import named_space
 from fenceline.pipelines.edit import add, drop, only, restrict
 from fenceline.pipelines.measure import CrossValidation
-from fenceline.pipelines.operators import Setting, Task
+from fenceline.pipelines.operators import Setting
 from fenceline.pipelines.prepare import preparation
 
 __all__ = [
     "CrossValidation",
     "Setting",
-    "Task",
     "add",
     "build",
     "drop",

@@ -3,8 +3,8 @@
 from collections.abc import Callable
 
 from fenceline.errors import SpaceError, suggestion
+from fenceline.metrics.trial import Task
 from fenceline.pipelines.default import default_space
-from fenceline.pipelines.operators import Task
 from fenceline.pipelines.paper import paper_space, small_space
 from fenceline.space import Space
 

@@ -2,8 +2,9 @@
 
 from importlib.util import find_spec
 
+from fenceline.metrics.trial import Task
 from fenceline.parameter import Categorical, Integer, Parameter, Real
-from fenceline.pipelines.operators import EXTRAS, Task
+from fenceline.pipelines.operators import EXTRAS
 from fenceline.space import Algorithm, Module, Space
 
 _FOREST: dict[str, Parameter] = {

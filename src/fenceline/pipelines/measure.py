@@ -4,7 +4,7 @@ import math
 import time
 import warnings
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any
 
@@ -55,7 +55,8 @@ class CrossValidation:
         Of the folds and of every pipeline.
     """
 
-    table: Table
+    # Not in the repr: messages would print the data.
+    table: Table = field(repr=False)
     metrics: Mapping[str, PipelineMetric]
     constraints: Sequence[Constraint] = ()
     preparation: Any = None

@@ -7,7 +7,7 @@ imported, so that a space can hold any class that follows scikit-learn's convent
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from importlib import import_module
-from typing import Any, Literal, TypeAlias
+from typing import Any, TypeAlias
 
 from sklearn import (
     decomposition,
@@ -27,8 +27,7 @@ from sklearn import (
 from sklearn.pipeline import make_pipeline
 
 from fenceline.errors import SpaceError, suggestion
-
-Task: TypeAlias = Literal["binary", "multiclass", "regression"]
+from fenceline.metrics.trial import Task
 
 EXTRAS = {"LightGBM": "lightgbm", "XGBoost": "xgboost", "CatBoost": "catboost"}
 """Algorithms whose package is optional."""

@@ -6,8 +6,8 @@ cheapest and safest algorithm stands first, for every search starts there.
 
 from collections.abc import Mapping
 
+from fenceline.metrics.trial import Task
 from fenceline.parameter import Categorical, Integer, Parameter, Real
-from fenceline.pipelines.operators import Task
 from fenceline.space import Algorithm, Module, Space
 
 _YES_NO = Categorical([False, True])
