@@ -9,7 +9,7 @@ PEERS_READY := $(PEERS)/.ready
 export OMP_NUM_THREADS := 1
 export OPENBLAS_NUM_THREADS := 1
 
-.PHONY: help demo test check format docs soak clean bench-surrogate bench-paper-artificial bench-optimiser bench-engine
+.PHONY: help demo test check format docs soak clean bench-surrogate bench-paper-artificial bench-optimiser bench-constraints bench-engine
 help:  ## list the targets
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | awk -F ':.*## ' '{printf "  make %-24s %s\n", $$1, $$2}'
 
@@ -55,6 +55,9 @@ bench-paper-artificial: $(PEERS_READY)  ## the paper's figures 1a-d and rho, in 
 
 bench-optimiser: $(PEERS_READY)  ## the default against Optuna, SMAC3, Hyperopt and the ablation
 	@$(PEERS)/bin/python -m benchmarks.optimiser $(ARGS)
+
+bench-constraints: $(PEERS_READY)  ## constrained problems against every rival (hours; see --help)
+	@$(PEERS)/bin/python -m benchmarks.constraints $(ARGS)
 
 soak: $(READY)  ## the long tests: damaged journals by the ten thousand, kills by the dozen
 	@FENCELINE_SOAK=1 $(BIN)/python -m pytest -n 2 tests/store tests/test_resume.py

@@ -44,7 +44,7 @@ CELLS = [Cell(k, p) for p in (0.1, 0.02, 0.5) for k in (2, 1, 4)]
 
 
 def plan_of(cells: list[Cell]) -> list[Line]:
-    """Return everything to be run; seconds are those of one run, as measured once."""
+    """Return everything to be run; seconds are rough, from runs of half the length."""
     lines = []
     for cell in cells:
         k = cell.constraints
