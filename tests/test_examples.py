@@ -54,5 +54,5 @@ def test_python_blocks_of_a_page_run_from_top_to_bottom(
     with contextlib.redirect_stdout(io.StringIO()):
         for block in blocks:
             # A budget in evaluations, so that a slow machine tries as many pipelines as a fast one.
-            block = block.replace("seconds=25, workers=2", "evaluations=8")
+            block = block.replace("seconds=25", "evaluations=8")
             exec(compile(block, page, "exec"), names)
