@@ -10,15 +10,27 @@ import importlib.util
 import logging
 import os
 import resource
+import statistics
 import sys
 import tempfile
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import asdict, dataclass, fields
 from pathlib import Path
 
-from fenceline import Algorithm, Configuration, Evaluation, Module, Real, Space
+from fenceline import (
+    ADMM,
+    Algorithm,
+    Configuration,
+    Evaluation,
+    Module,
+    Problem,
+    Real,
+    Space,
+    minimize,
+)
 from fenceline.evaluation import Engine, Local
+from fenceline.problems import artificial
 from fenceline.store import RunDirectory
 
 OUTPUT = Path("out/engine.csv")
@@ -92,12 +104,54 @@ def efficiency(engine: Engine, ahead: int) -> float:
     return ROUNDS / (time.perf_counter() - start)
 
 
+class Slow:
+    """Takes one second to measure an artificial problem."""
+
+    def __init__(self, problem: Problem) -> None:
+        self.problem = problem
+
+    def __call__(self, configuration: Configuration) -> Mapping[str, float]:
+        time.sleep(1.0)
+        return self.problem.measure(configuration)
+
+
+def efficiency_of_search(engine: Engine) -> tuple[float, float]:
+    """Return the share of time workers spent measuring while ADMM proposed, and its milliseconds.
+
+    Each worker is given its next task only when the optimiser, which runs beside them in this
+    process, has proposed one. As above, the first round, in which processes start, and the last,
+    in which they run out of work, do not count.
+    """
+    problem = artificial(3)
+    workers = engine.workers
+    found = minimize(
+        Problem(problem.space, Slow(problem)),
+        evaluations=(ROUNDS + 2) * workers,
+        algorithm=ADMM(),
+        engine=engine,
+    )
+    start, end = found.finished_at[workers - 1], found.finished_at[-workers]
+    busy = sum(
+        max(0.0, min(end, at) - max(start, at - evaluation.seconds))
+        for at, evaluation in zip(found.finished_at, found.evaluations, strict=True)
+    )
+    milliseconds = 1000 * statistics.mean(found.suggest_seconds[workers:])
+    return busy / (workers * (end - start)), milliseconds
+
+
 def engine_rows(label: str, open_engine: Callable[[], Engine]) -> Iterator[Row]:
     """Measure how busy an engine keeps its workers."""
     for name, ahead, target in [("queued", WORKERS, 0.95), ("on demand", 0, 0.90)]:
         with contextlib.closing(open_engine()) as engine:
             busy = efficiency(engine, ahead)
         yield Row(f"{label}: efficiency of {WORKERS} workers, 1 s tasks, {name}", busy, "", target)
+    with contextlib.closing(open_engine()) as engine:
+        busy, milliseconds = efficiency_of_search(engine)
+    yield Row(
+        f"{label}: efficiency of {WORKERS} workers, 1 s tasks, ADMM proposing", busy, "", 0.90
+    )
+    # One process proposes for all workers: no faster than this, however many there are.
+    yield Row(f"{label}: time of one proposal", milliseconds, "ms", 1000 / WORKERS, False)
 
 
 def dask_rows() -> Iterator[Row]:

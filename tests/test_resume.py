@@ -7,6 +7,7 @@ import signal
 import subprocess
 import sys
 import time
+from pathlib import Path
 
 import pytest
 
@@ -130,3 +131,63 @@ def test_a_run_killed_at_any_moment_loses_nothing_and_ends_like_one_that_was_not
     assert len(calls(tmp_path)) <= 40 + KILLS
     finished = [e.ticket for e in read_run(tmp_path / "run")[1] if isinstance(e, Finish)]
     assert len(finished) == len(set(finished)) == 40
+
+
+STOPPED = """
+import sys
+from pathlib import Path
+sys.path.insert(0, sys.argv[2])
+from test_resume import StuckAfterAWhile
+from fenceline.problems import artificial
+import fenceline as fl
+folder = Path(sys.argv[1])
+problem = fl.Problem(artificial(3).space, StuckAfterAWhile(folder))
+result = fl.minimize(problem, evaluations=100, workers=2, run_dir=folder / "run")
+print(result.ended, len(result.evaluations), result.best.objective)
+"""
+
+
+class StuckAfterAWhile(Counting):
+    """Measures a few pipelines quickly and no other ever; notes the processes that are stuck."""
+
+    def __call__(self, configuration):
+        measured = super().__call__(configuration)
+        if len(calls(Path(self.folder))) > 8:
+            Path(self.folder, f"{os.getpid()}.stuck").touch()
+            time.sleep(600)
+        return measured
+
+
+def running(pid):
+    """Tell whether a process lives; one that has ended and waits to be reaped does not."""
+    try:
+        return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0] != "Z"
+    except OSError:
+        return False
+
+
+@pytest.mark.skipif(not Path("/proc/self/stat").exists(), reason="processes are looked up in /proc")
+@pytest.mark.parametrize("end", [signal.SIGINT, signal.SIGTERM])
+def test_a_signal_ends_a_run_at_once_with_the_best_so_far_and_no_process_left(tmp_path, end):
+    here = os.path.dirname(__file__)
+    command = [sys.executable, "-c", STOPPED, str(tmp_path), here]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as parent:
+        try:
+            until = time.monotonic() + 60
+            while len(stuck := list(tmp_path.glob("*.stuck"))) < 2:
+                assert time.monotonic() < until, "the run does not get going"
+                assert parent.poll() is None
+                time.sleep(0.05)
+            parent.send_signal(end)
+            asked = time.monotonic()
+            printed, _ = parent.communicate(timeout=30)
+        finally:
+            parent.kill()
+    assert time.monotonic() - asked < 3.0
+    assert parent.returncode == 0
+    ended, count, best = printed.split()
+    finished = [e for e in read_run(tmp_path / "run")[1] if isinstance(e, Finish)]
+    assert ended == "interrupted"
+    assert len(finished) == int(count) >= 7
+    assert float(best) == min(e.metrics["loss"] for e in finished)
+    assert not [file for file in stuck if running(file.stem)]

@@ -30,11 +30,16 @@ def ascend(promise: Promise, structure: Structure, z: Choices, theta: Array) -> 
     )
     slices = [_Slice.of(process, structure, z) for process in promise.processes]
     theta = theta.copy()
+    features = [part.features[0] for part in structure.parts(np.array([z]), theta[None])]
+    # Where each real hyper-parameter stands among the features: only those move.
+    places = [(i, np.flatnonzero(np.isin(structure.columns[i], columns))) for i in range(len(z))]
+    rank = {int(k): n for n, k in enumerate(columns)}
+    moving = [(i, at, [rank[int(k)] for k in structure.columns[i][at]]) for i, at in places]
 
     def downhill(x: Array) -> tuple[float, Array]:
-        theta[columns] = x
-        parts = [part.features[0] for part in structure.parts(np.array([z]), theta[None])]
-        predictions = [s.predict(parts) for s in slices]
+        for i, at, which in moving:
+            features[i][at] = x[which] - 0.5
+        predictions = [s.predict(features) for s in slices]
         value, slopes = promise.value_with_gradient([(mean, sd) for mean, sd, _, _ in predictions])
         gradient = np.zeros(len(theta))
         for (by_mean, by_sd), (_, _, mean_gradient, sd_gradient) in zip(

@@ -1,7 +1,12 @@
 import contextlib
 import os
 import signal
+import socket
+import subprocess
+import sys
+import tempfile
 import time
+import uuid
 from collections.abc import Callable, Iterator
 from functools import partial
 
@@ -64,6 +69,82 @@ def test_a_function_that_workers_cannot_load_stops_with_the_reason(address: str)
         engine.submit(0, None)
         with pytest.raises(EngineError, match="cannot load the function"):
             engine.next(60)
+
+
+CLIENT = """
+import sys
+from fenceline.evaluation.ray import Ray
+engine = Ray(sys.argv[1])
+engine.put(abs)
+engine.submit(0, -3)
+print(engine.workers, engine.next(60)[1].value)
+engine.close()
+"""
+
+
+@pytest.fixture(scope="module")
+def guarded_head(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[str, str]]:
+    """A cluster that wants a token, on free ports; its client's address and the token."""
+    token = uuid.uuid4().hex + uuid.uuid4().hex
+    # Not a temporary directory of pytest's: Ray's sockets need a short path.
+    with socket.socket() as one, socket.socket() as two, tempfile.TemporaryDirectory() as place:
+        for found in (one, two):
+            found.bind(("127.0.0.1", 0))
+        port, client_port = one.getsockname()[1], two.getsockname()[1]
+        one.close()
+        two.close()
+        command = [sys.executable, "-m", "ray.scripts.scripts", "start", "--head", "--block"]
+        settings = {
+            "--node-ip-address": "127.0.0.1",
+            "--port": port,
+            "--ray-client-server-port": client_port,
+            "--num-cpus": 2,
+            "--include-dashboard": "false",
+            "--temp-dir": place,
+        }
+        log = tmp_path_factory.mktemp("ray") / "log"
+        with log.open("wb") as file:
+            head = subprocess.Popen(
+                [*command, *(str(word) for setting in settings.items() for word in setting)],
+                env=os.environ | {"RAY_AUTH_MODE": "token", "RAY_AUTH_TOKEN": token},
+                stdout=file,
+                stderr=file,
+                start_new_session=True,
+            )
+        try:
+            until = time.monotonic() + 60
+            while b"block forever" not in log.read_bytes() and time.monotonic() < until:
+                time.sleep(0.1)
+            yield f"ray://127.0.0.1:{client_port}", token
+        finally:
+            head.terminate()  # ends all that it started, too
+            head.wait(30)
+
+
+def run_client(address: str, **variables: str) -> "subprocess.CompletedProcess[str]":
+    """Use a cluster from a fresh process: Ray reads its token once."""
+    return subprocess.run(
+        [sys.executable, "-c", CLIENT, address],
+        env=os.environ | variables,
+        capture_output=True,
+        text=True,
+        timeout=120,
+    )
+
+
+def test_a_cluster_is_used_through_its_client_address_with_its_token(
+    guarded_head: tuple[str, str],
+) -> None:
+    address, token = guarded_head
+    done = run_client(address, RAY_AUTH_MODE="token", RAY_AUTH_TOKEN=token)
+    assert done.stdout.split() == ["2", "3"], done.stderr
+
+
+def test_a_client_turned_away_is_told_about_the_token(guarded_head: tuple[str, str]) -> None:
+    done = run_client(guarded_head[0], RAY_AUTH_MODE="disabled")
+    assert done.returncode == 1
+    assert "EngineError: No Ray cluster answers at 'ray://" in done.stderr
+    assert "set RAY_AUTH_MODE=token and RAY_AUTH_TOKEN" in done.stderr
 
 
 def _only_here(_: object) -> None:

@@ -38,7 +38,8 @@ class Ray:
 
     Notes
     -----
-    Machines may join and leave: what ran on one that vanished is run again elsewhere, at most
+    A cluster that wants a token is given the one in ``RAY_AUTH_TOKEN`` if ``RAY_AUTH_MODE`` is
+    ``token``; both are read by Ray, when the process starts. Machines may join and leave: what ran on one that vanished is run again elsewhere, at most
     three times.
     """
 
@@ -48,10 +49,13 @@ class Ray:
         if self._own:
             try:
                 ray.init(address=address, log_to_driver=False, logging_level="ERROR")
-            except (OSError, RuntimeError, ValueError) as problem:
+            except (OSError, RuntimeError, ValueError, ray.exceptions.RayError) as problem:
+                # Ray says "timeout" also to a client that a cluster has turned away.
                 raise EngineError(
                     f"No Ray cluster answers at {address!r} ({problem}). Start one with "
-                    "'ray start --head', or use engine='ray' for one on this machine."
+                    "'ray start --head', or use engine='ray' for one on this machine. If one runs "
+                    "there, it wants a token, as clusters may since Ray 2.52: set RAY_AUTH_MODE=token "
+                    "and RAY_AUTH_TOKEN to what 'ray get-auth-token' prints there, before Python starts."
                 ) from problem
         self._parcel: Any = None
         self._nodes: dict[str, _Node] = {}

@@ -1,0 +1,296 @@
+"""A run for other tools: an Optuna study, a CSV or Parquet table, MLflow runs."""
+
+import math
+import warnings
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from importlib import import_module
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, NoReturn, Protocol, TypeAlias
+
+from fenceline.configuration import Configuration
+from fenceline.constraint import Constraint
+from fenceline.errors import MissingDependencyError, StoreError
+from fenceline.parameter import Categorical, Parameter, Real
+from fenceline.problem import Evaluation, Problem
+from fenceline.space import Space
+from fenceline.store.records import Finish, Proposal
+from fenceline.store.run_directory import read_run
+
+if TYPE_CHECKING:
+    import optuna
+    import pandas as pd
+
+
+class Measured(Protocol):
+    """What is exported of a :class:`fenceline.Result`: the problem and its evaluations."""
+
+    @property
+    def problem(self) -> Problem:
+        """What was minimised, inside which fence."""
+
+    @property
+    def evaluations(self) -> Sequence[Evaluation]:
+        """Everything measured, in order."""
+
+
+Run: TypeAlias = str | Path | Measured
+"""A run directory, even one that is being written, or a result."""
+
+
+def to_optuna(run: Run, *, storage: Any = None, name: str | None = None) -> "optuna.Study":
+    """Return a run as an Optuna study, for optuna-dashboard and Optuna's plots.
+
+    Parameters
+    ----------
+    run : path or Result
+        What to export.
+    storage : str or optuna.storages.BaseStorage, optional
+        Where the study is kept, such as ``"sqlite:///run.db"``; in memory by default.
+    name : str, optional
+        The study's name; it must be new in its storage.
+
+    Returns
+    -------
+    optuna.Study
+        One trial for each evaluation. Parameters are named ``module`` for the choice of an
+        algorithm and ``module.algorithm.parameter``; a constraint's value is how many of its
+        scales a trial lies beyond the bound, so at most 0 inside. Failed evaluations are FAIL.
+    """
+    optuna = _import("optuna", "to_optuna needs Optuna", "pip install 'fenceline[optuna]'")
+    measured = _read(run)
+    problem = measured.problem
+    distributions = {
+        column: _distribution(optuna.distributions, parameter)
+        for column, parameter in _columns(problem.space)
+    }
+    study = optuna.create_study(storage=storage, study_name=name)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", optuna.exceptions.ExperimentalWarning)
+        study.set_metric_names([problem.objective])
+    trials = []
+    for evaluation in measured.evaluations:
+        params = _params(evaluation.configuration)
+        state = optuna.trial.TrialState.COMPLETE if evaluation.ok else optuna.trial.TrialState.FAIL
+        trials.append(
+            optuna.trial.create_trial(
+                state=state,
+                value=evaluation.objective if evaluation.ok else None,
+                params=params,
+                distributions={column: distributions[column] for column in params},
+                user_attrs={**evaluation.metrics, **_verdict(evaluation)},
+                constraints=dict(_beyond(problem, evaluation)) if evaluation.ok else None,
+            )
+        )
+    study.add_trials(trials)
+    return study
+
+
+def to_csv(run: Run, path: str | Path) -> None:
+    """Write a run as a table of comma-separated values, one row per evaluation.
+
+    Parameters
+    ----------
+    run : path or Result
+        What to export.
+    path : str or Path
+        The file to write.
+    """
+    _frame(_read(run)).to_csv(path, index=False)
+
+
+def to_parquet(run: Run, path: str | Path) -> None:
+    """Write a run as a Parquet table, one row per evaluation; needs pyarrow.
+
+    Parameters
+    ----------
+    run : path or Result
+        What to export.
+    path : str or Path
+        The file to write.
+    """
+    _import("pyarrow", "to_parquet needs pyarrow, and to_csv does not", "pip install pyarrow")
+    frame = _frame(_read(run))
+    for column in frame.columns:
+        # A column of Parquet has one type, and choices such as [1, "sqrt"] have two.
+        if len({type(value) for value in frame[column].dropna()}) > 1:
+            frame[column] = frame[column].map(str, na_action="ignore")
+    frame.to_parquet(path, engine="pyarrow", index=False)
+
+
+def to_mlflow(run: Run, *, name: str = "fenceline") -> str:
+    """Log a run to MLflow: one run that has one nested run for each evaluation.
+
+    Where it is logged is MLflow's own setting: ``mlflow.set_tracking_uri``, ``set_experiment``.
+
+    Parameters
+    ----------
+    run : path or Result
+        What to export.
+    name : str
+        The name of the outer run.
+
+    Returns
+    -------
+    str
+        The id of the outer run.
+    """
+    mlflow = _import("mlflow", "to_mlflow needs MLflow", "pip install mlflow")
+    measured = _read(run)
+    problem = measured.problem
+    with mlflow.start_run(run_name=name) as parent:
+        mlflow.log_params(
+            {
+                "objective": problem.objective,
+                "constraints": ", ".join(map(str, problem.constraints)),
+            }
+        )
+        for number, evaluation in enumerate(measured.evaluations):
+            mlflow.start_run(run_name=f"{name}-{number}", nested=True)
+            mlflow.log_params(_params(evaluation.configuration))
+            mlflow.set_tags(_verdict(evaluation))
+            mlflow.log_metrics(
+                {_mlflow_name(k): v for k, v in evaluation.metrics.items()}
+                | {"seconds": evaluation.seconds}
+                | ({"violation": evaluation.violation} if evaluation.ok else {})
+            )
+            mlflow.end_run("FINISHED" if evaluation.ok else "FAILED")
+        feasible = [e.objective for e in measured.evaluations if e.feasible]
+        if feasible:
+            mlflow.log_metric(_mlflow_name(problem.objective), min(feasible))
+    found: str = parent.info.run_id
+    return found
+
+
+@dataclass(frozen=True, slots=True)
+class _Stored:
+    """What a run directory holds of a result."""
+
+    problem: Problem
+    evaluations: Sequence[Evaluation]
+
+
+def _import(package: str, need: str, remedy: str) -> Any:
+    try:
+        return import_module(package)
+    except ImportError as missing:
+        raise MissingDependencyError(f"{need}. Install it with: {remedy}") from missing
+
+
+def _read(run: Run) -> Measured:
+    if not isinstance(run, str | Path):
+        return run
+    meta, events = read_run(run)
+    try:
+        space = Space.from_dict(meta["space"])
+        constraints = [
+            Constraint(**{k: v for k, v in c.items() if k != "type"}) for c in meta["constraints"]
+        ]
+        problem = Problem(space, _unmeasured, meta["objective"], constraints)
+    except (KeyError, TypeError, ValueError) as trouble:
+        raise StoreError(
+            f"The run in {run} cannot be exported: its description does not say what was "
+            f"searched ({trouble!r}). It was not written by fenceline.minimize."
+        ) from trouble
+    proposed: dict[int, Configuration] = {}
+    evaluations = []
+    for event in events:
+        if isinstance(event, Proposal):
+            proposed[event.ticket] = space.configuration(event.configuration)
+        elif isinstance(event, Finish):
+            evaluations.append(_evaluation(problem, proposed[event.ticket], event))
+    return _Stored(problem, evaluations)
+
+
+def _evaluation(problem: Problem, configuration: Configuration, event: Finish) -> Evaluation:
+    ok = event.status == "ok"
+    return Evaluation(
+        configuration,
+        event.metrics,
+        event.metrics[problem.objective] if ok else math.inf,
+        problem.violation(event.metrics, event.errors) if ok else math.inf,
+        event.status,
+        event.seconds,
+        event.message,
+        event.traceback,
+        event.cpu_seconds,
+        event.megabytes,
+        event.errors,
+    )
+
+
+def _unmeasured(_: Configuration) -> NoReturn:
+    raise NotImplementedError("a problem read from a run directory cannot be measured")
+
+
+def _frame(measured: Measured) -> "pd.DataFrame":
+    import pandas as pd
+
+    problem = measured.problem
+    columns = [column for column, _ in _columns(problem.space)]
+    rows = [
+        {
+            **_params(e.configuration),
+            **e.metrics,
+            **{f"standard error of {name}": error for name, error in e.errors.items()},
+            "feasible": e.feasible,
+            "violation": e.violation,
+            "cpu_seconds": e.cpu_seconds,
+            "megabytes": e.megabytes,
+            **_verdict(e),
+        }
+        for e in measured.evaluations
+    ]
+    frame = pd.DataFrame(rows, columns=None if rows else columns)
+    # In the order of the space, however the first pipelines were chosen.
+    first = [column for column in columns if column in frame.columns]
+    return frame[[*first, *(column for column in frame.columns if column not in first)]]
+
+
+def _columns(space: Space) -> Iterator[tuple[str, Parameter]]:
+    """Yield a name for every choice and hyper-parameter of a space."""
+    for module in space.modules:
+        yield module.name, Categorical([a.name for a in module.algorithms])
+        for algorithm in module.algorithms:
+            for name, parameter in algorithm.params.items():
+                yield f"{module.name}.{algorithm.name}.{name}", parameter
+
+
+def _params(configuration: Configuration) -> dict[str, Any]:
+    """Return the active choices and hyper-parameters under the names of `_columns`."""
+    params: dict[str, Any] = {}
+    for module, choice in configuration.items():
+        params[module] = choice.algorithm
+        params |= {f"{module}.{choice.algorithm}.{k}": v for k, v in choice.params.items()}
+    return params
+
+
+def _verdict(evaluation: Evaluation) -> dict[str, Any]:
+    return {
+        "status": evaluation.status,
+        "seconds": evaluation.seconds,
+        "message": evaluation.message,
+    }
+
+
+def _beyond(problem: Problem, evaluation: Evaluation) -> Iterator[tuple[str, float]]:
+    """Yield by how many scales each constraint is missed; negative inside."""
+    for c in problem.constraints:
+        excess = c.excess(evaluation.metrics[c.metric], evaluation.errors.get(c.metric, 0.0))
+        yield str(c), ((abs(excess) - c.tolerance) if c.sense == "==" else excess) / c.scale
+
+
+def _distribution(distributions: Any, parameter: Parameter) -> Any:
+    if isinstance(parameter, Categorical):
+        return distributions.CategoricalDistribution(parameter.choices)
+    kind = (
+        distributions.FloatDistribution
+        if isinstance(parameter, Real)
+        else distributions.IntDistribution
+    )
+    return kind(parameter.low, parameter.high, log=parameter.log)
+
+
+def _mlflow_name(name: str) -> str:
+    """Return a metric's name in the letters MLflow takes; ours may carry brackets."""
+    return "".join(letter if letter.isalnum() or letter in "_-./ " else "_" for letter in name)
