@@ -28,10 +28,10 @@ from typing import Literal
 
 import numpy as np
 
+from fenceline.admm_settings import check_settings
 from fenceline.block import Archive, Block
 from fenceline.configuration import Configuration
 from fenceline.consensus import Consensus
-from fenceline.errors import DefinitionError
 from fenceline.iterate import Iterate
 from fenceline.lagrangian import Array, Integers, Lagrangian, Scales, UnitsName, slack_bounds
 from fenceline.parameter import Parameter, Real
@@ -83,30 +83,7 @@ class ADMM:
     iterations: int | None = None
 
     def __post_init__(self) -> None:
-        def require(holds: bool, name: str, expected: str) -> None:
-            if not holds:
-                raise DefinitionError(
-                    f"ADMM: {name} must be {expected}. Got {getattr(self, name)!r}."
-                )
-
-        rho_fits = isinstance(self.rho, int | float) and 0 < self.rho < math.inf
-        require(rho_fits, "rho", "a positive number; 1.0 is the paper's")
-        require(self.slack in ("closed", "searched"), "slack", "'closed' or 'searched'")
-        require(self.units in ("unit", "raw"), "units", "'unit' or 'raw'")
-        precise = isinstance(self.precision, Adaptive | Fixed | None)
-        require(precise, "precision", "Adaptive(start, stop, step) or Fixed(n)")
-        ends = self.iterations is None or (isinstance(self.iterations, int) and self.iterations > 0)
-        require(ends, "iterations", "a whole number of at least 1, or None")
-        for name in ("theta", "z"):
-            solver = getattr(self, name)
-            solves = hasattr(solver, "proposals") and not isinstance(solver, type)
-            require(solver is None or solves, name, "a solver, such as Bayesian()")
-        measured = self.slack == "searched" or self.units == "raw" or self.relax or self.balance
-        if self.shared and measured:
-            raise DefinitionError(
-                "ADMM: slack, units, relax and balance belong to measured sub-problems; "
-                "give theta= and z= too, such as theta=Bayesian(), z=Bandit()."
-            )
+        check_settings(self)
 
     @property
     def shared(self) -> bool:
