@@ -1,6 +1,7 @@
 """FencelineClassifier and FencelineRegressor: the best scikit-learn pipeline inside the fence."""
 
 import warnings
+from abc import abstractmethod
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -134,8 +135,9 @@ class FencelineEstimator(BaseEstimator):  # type: ignore[misc] # scikit-learn is
 
     _kind = "classification"
 
+    @abstractmethod
     def _task(self, y: NDArray[Any]) -> Task:
-        raise NotImplementedError
+        """Return which kind of problem the target poses."""
 
     def _ask(self, method: str, X: Any) -> Any:
         check_is_fitted(self, "best_pipeline_")
