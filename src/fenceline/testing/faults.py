@@ -60,7 +60,8 @@ _RUN_SECONDS = 60.0
 cloudpickle.register_pickle_by_value(misdeeds)
 
 _SCRIPT = """
-import sys, cloudpickle
+import signal, sys, cloudpickle
+signal.signal(signal.SIGINT, signal.default_int_handler)  # a background shell has it ignored
 factory, errands, limits, perform = cloudpickle.load(open(sys.argv[1], "rb"))
 engine = factory(limits)
 engine.put(perform)
