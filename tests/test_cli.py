@@ -72,7 +72,9 @@ def test_demo_shows_progress_the_answer_and_the_unseen_rows_in_plain_text() -> N
 def test_demo_without_an_answer_says_what_to_loosen_and_ends_with_code_3() -> None:
     result = run("demo", "--seconds", "0.5", "--gap", "1e-9")
     assert result.exit_code == 3
-    assert "loosen auroc_gap from 1e-09 to" in result.stdout
+    # In so little time the nearest miss may be too slow as well.
+    assert "loosen" in result.stdout
+    assert "auroc_gap from 1e-09 to" in " ".join(result.stdout.split())
     assert "best pipeline" not in result.stdout
 
 
