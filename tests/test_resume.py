@@ -6,10 +6,13 @@ import random
 import signal
 import subprocess
 import sys
+import tempfile
 import time
 from pathlib import Path
 
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 import fenceline as fl
 from fenceline.errors import RunMismatchError
@@ -63,6 +66,17 @@ def test_resumed_run_equals_an_uninterrupted_one_and_measures_nothing_twice(
     assert configurations(result) == configurations(whole)
     assert result.best.metrics == whole.best.metrics
     assert len(calls(tmp_path)) == 30
+
+
+@given(first=st.integers(1, 19), seed=st.integers(0, 1000), problem=st.integers(0, 50))
+@settings(max_examples=12, deadline=None)
+def test_replay_is_the_identity_wherever_a_run_is_cut(first, seed, problem):
+    whole = fl.minimize(artificial(problem), evaluations=20, seed=seed)
+    with tempfile.TemporaryDirectory() as folder:
+        fl.minimize(artificial(problem), evaluations=first, seed=seed, run_dir=folder)
+        result = fl.minimize(artificial(problem), evaluations=20, seed=seed, run_dir=folder)
+    assert configurations(result) == configurations(whole)
+    assert [e.metrics for e in result.evaluations] == [e.metrics for e in whole.evaluations]
 
 
 def test_a_finished_run_is_read_back_without_a_single_measurement(tmp_path):
