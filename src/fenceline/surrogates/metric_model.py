@@ -17,8 +17,8 @@ _GROWTH = 1.1  # hyper-parameters are fitted anew when there is a tenth more to 
 _REMATCH = 1.5  # the transformation is chosen anew when there is half as much again
 _FIRST_STEPS, _LATER_STEPS = 40, 10
 _MOST_UNFITTED = 50  # but never more evaluations than this are taken in without
-# Late in a search most evaluations say little about the best region. With 150 kept of 300 the
-# regret was that of keeping all, at half the time per suggestion.
+# Late in a search most evaluations say little about the best region. With 150 kept of 300 no
+# difference in regret was seen on six problems, at about half the time per suggestion.
 _MOST_FITTED = 200  # evaluations that hyper-parameters are learned from
 _MOST_KEPT = 300  # evaluations that the process remembers
 
