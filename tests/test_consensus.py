@@ -10,16 +10,16 @@ from fenceline.problems import artificial
 from fenceline.threads import one_thread
 
 
-def test_the_first_pipeline_is_the_safe_one_and_the_next_try_every_algorithm():
+def test_the_first_pipeline_is_the_safe_one_and_the_next_differ_in_their_algorithms():
     problem = artificial(1)
-    result = fl.minimize(problem, evaluations=12)
-    first = result.evaluations[0].configuration
+    result = fl.minimize(problem, evaluations=6)
+    first, *others = (e.configuration for e in result.evaluations)
     assert [c.algorithm for c in first.values()] == [
         m.algorithms[0].name for m in problem.space.modules
     ]
     for module in problem.space.modules:
-        tried = {e.configuration[module.name].algorithm for e in result.evaluations}
-        assert tried == {a.name for a in module.algorithms}
+        tried = {configuration[module.name].algorithm for configuration in others}
+        assert len(tried) == min(len(others), len(module.algorithms))
 
 
 def test_fifty_evaluations_end_far_below_random_search():

@@ -48,7 +48,7 @@ class Search:
     random: int = 4
     local: int = 32
     sweeps: int = 3
-    rounds: int = 2
+    rounds: int = 1
 
     def __call__(
         self,

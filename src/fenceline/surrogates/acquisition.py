@@ -20,6 +20,7 @@ _LOG_ROOT_TAU = 0.5 * np.log(2.0 * np.pi)
 _FARTHEST = 1e150  # in deviations; the square of more is not a float
 # Where the series takes over from 1 - t R(t), which cancels: both err by less than 1e-12 here.
 _SERIES_FROM = 50.0
+_CERTAIN_FROM = 30.0  # deviations below the best value: improvement is certain
 
 
 def log_expected_improvement(mean: ArrayLike, sd: ArrayLike, best: ArrayLike) -> Array:
@@ -38,13 +39,16 @@ def log_expected_improvement(mean: ArrayLike, sd: ArrayLike, best: ArrayLike) ->
         Finite for all finite arguments up to 1e150 deviations from `best`, and constant beyond.
     """
     gap, sd, z = _deviations(mean, sd, best)
-    # Both forms everywhere: cheaper than picking rows, for the few hundred a search asks about.
-    is_near = z > -1.0
-    density = np.exp(-0.5 * np.minimum(np.abs(z), 40.0) ** 2 - _LOG_ROOT_TAU)
-    close = np.log(np.where(is_near, sd * density + gap * ndtr(z), 1.0))
-    t = np.maximum(-z, 1.0)
-    far = np.log(sd) - 0.5 * t**2 - _LOG_ROOT_TAU + _log_one_less_product(t, _mills(t))
-    return np.where(is_near, close, far)
+    # EI / sd = phi(z) (1 + z Phi(z) / phi(z)): one form from the far tail up to where Phi / phi
+    # overflows, and beyond that EI is the gap itself.
+    middle = np.clip(z, -_SERIES_FROM, _CERTAIN_FROM)
+    value = np.log(sd) - 0.5 * middle**2 - _LOG_ROOT_TAU + np.log1p(middle * _mills(-middle))
+    if z.size and (z.min() < -_SERIES_FROM or z.max() > _CERTAIN_FROM):
+        t = np.maximum(-z, _SERIES_FROM)
+        far = np.log(sd) - 0.5 * t**2 - _LOG_ROOT_TAU + _log_tail(t)
+        value = np.where(z < -_SERIES_FROM, far, value)
+        value = np.where(z > _CERTAIN_FROM, np.log(np.maximum(gap, _TINY)), value)
+    return value
 
 
 def log_expected_improvement_with_gradient(
@@ -110,10 +114,14 @@ def _mills(t: Array) -> Array:
 
 def _log_one_less_product(t: Array, mills: Array) -> Array:
     """log(1 - t R(t)) for t >= 1."""
-    inverse = 1.0 / np.maximum(t, _SERIES_FROM)
-    u = inverse * inverse
-    series = 2.0 * np.log(inverse) + np.log1p(
-        -3.0 * u * (1.0 - 5.0 * u * (1.0 - 7.0 * u * (1.0 - 9.0 * u)))
+    near = t < _SERIES_FROM
+    direct = np.log(1.0 - np.minimum(t, _SERIES_FROM) * np.where(near, mills, 0.0))
+    return np.where(near, direct, _log_tail(np.maximum(t, _SERIES_FROM)))
+
+
+def _log_tail(t: Array) -> Array:
+    """log(1 - t R(t)) for large t, by its series."""
+    u = 1.0 / t**2
+    return np.asarray(
+        np.log(u) + np.log1p(-3.0 * u * (1.0 - 5.0 * u * (1.0 - 7.0 * u * (1.0 - 9.0 * u))))
     )
-    direct = np.log(1.0 - np.minimum(t, _SERIES_FROM) * np.where(t < _SERIES_FROM, mills, 0.0))
-    return np.where(t < _SERIES_FROM, direct, series)

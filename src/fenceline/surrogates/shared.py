@@ -11,7 +11,7 @@ from fenceline.surrogates.gaussian_process import inverse_factor, profile
 from fenceline.surrogates.matern import Array
 from fenceline.surrogates.structure import Amplitudes, Part, Structure, assemble, compare, effect
 
-JITTER = 1e-8
+JITTER = 1e-10
 
 
 @dataclass(frozen=True, slots=True)
