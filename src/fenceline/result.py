@@ -141,3 +141,19 @@ class Result:
             }
             rows.append(row | {"message": e.message})
         return pd.DataFrame(rows)
+
+    def _repr_html_(self) -> str:
+        """Show the verdict and the fence in a notebook."""
+        from fenceline.card import card
+        from fenceline.standing import standings
+
+        shown = self.best or self.nearest_miss
+        fence = (
+            standings(self.problem.constraints, shown.metrics, shown.errors, self.prices)
+            if shown
+            else ()
+        )
+        spent = f"{len(self.evaluations)} evaluations in {self.seconds:.0f} s"
+        return card(
+            self.status, self.message, f"{spent}, {self.feasible_fraction:.0%} feasible", fence
+        )

@@ -1,0 +1,32 @@
+"""The trade-off between the objective and one constraint: the best that was measured at each value."""
+
+from collections.abc import Sequence
+
+from fenceline.constraint import Constraint
+from fenceline.diagnosis import measured
+from fenceline.problem import Evaluation, Problem
+
+
+def front(evaluations: Sequence[Evaluation], problem: Problem, constraint: Constraint) -> list[int]:
+    """Return the positions of the evaluations on the front, from the strictest value outwards.
+
+    Only pipelines that keep to every *other* constraint count: the front shows what moving this
+    side of the fence would bring while the others stay. A value that is asked for exactly has no
+    strict direction, and so no front.
+    """
+    if constraint.sense == "==":
+        return []
+    others = [c for c in problem.constraints if c != constraint]
+    turn = -1.0 if constraint.sense == ">=" else 1.0
+    standing = sorted(
+        (turn * e.metrics[constraint.metric], e.objective, position)
+        for position, e in enumerate(evaluations)
+        if e.ok and all(c.holds(*measured(e, c)) for c in others)
+    )
+    found: list[int] = []
+    best = float("inf")
+    for _, objective, position in standing:
+        if objective < best:
+            best = objective
+            found.append(position)
+    return found

@@ -1,0 +1,149 @@
+"""What the sections of a report say, as plain records: from a search to what a template prints."""
+
+import math
+import platform
+from collections import Counter
+from collections.abc import Iterator
+from dataclasses import dataclass
+from importlib.metadata import PackageNotFoundError, version
+from statistics import median
+
+from fenceline.configuration import Configuration
+from fenceline.problem import Evaluation
+from fenceline.report.subject import Subject
+from fenceline.result import Result
+
+TOP = 10
+"""Lines of the leaderboard that are there without being asked for."""
+MOST_REASONS = 15
+_LONGEST_REASON = 240
+_PACKAGES = ("fenceline", "scikit-learn", "numpy", "scipy", "pandas")
+
+
+@dataclass(frozen=True, slots=True)
+class Tried:
+    """How one algorithm of a module did."""
+
+    algorithm: str
+    times: int
+    feasible: int
+    failed: int
+    best: float
+    """Its best feasible objective; infinite if it has none."""
+    typical: float
+    """Median objective of what was measured; infinite if nothing was."""
+    seconds: float
+
+
+@dataclass(frozen=True, slots=True)
+class Reason:
+    """A reason for failures."""
+
+    status: str
+    message: str
+    times: int
+
+
+def algorithms(result: Result) -> dict[str, list[Tried]]:
+    """Return module -> its algorithms, the best feasible one first; untried ones last.
+
+    A module with a single algorithm offers no choice, and so no comparison.
+    """
+    found = {}
+    for module in result.problem.space.modules:
+        if len(module.algorithms) == 1:
+            continue
+        tried: dict[str, list[Evaluation]] = {a.name: [] for a in module.algorithms}
+        for e in result.evaluations:
+            tried[e.configuration[module.name].algorithm].append(e)
+        rows = [_tried(name, evaluations) for name, evaluations in tried.items()]
+        found[module.name] = sorted(rows, key=lambda r: (not r.times, r.best, r.typical))
+    return found
+
+
+def leaders(result: Result) -> list[tuple[int, Evaluation]]:
+    """Return the best feasible evaluations with their numbers, counted from 1."""
+    feasible = [(i, e) for i, e in enumerate(result.evaluations, 1) if e.feasible]
+    return sorted(feasible, key=lambda item: item[1].objective)[:TOP]
+
+
+def failures(result: Result) -> list[Reason]:
+    """Return why measurements failed, the commonest reason first."""
+    counted = Counter(
+        (e.status, _clipped(e.message)) for e in result.evaluations if not e.ok
+    ).most_common()
+    shown = [Reason(status, message, n) for (status, message), n in counted[:MOST_REASONS]]
+    rest = counted[MOST_REASONS:]
+    if rest:
+        other = f"{len(rest)} other reasons"
+        shown.append(Reason("various", other, sum(n for _, n in rest)))
+    return shown
+
+
+def in_words(configuration: Configuration) -> list[tuple[str, str, list[tuple[str, str]]]]:
+    """Return module, algorithm and hyper-parameters of every step."""
+    return [
+        (
+            module,
+            choice.algorithm,
+            [(k, f"{v:.4g}" if isinstance(v, float) else str(v)) for k, v in choice.params.items()],
+        )
+        for module, choice in configuration.items()
+    ]
+
+
+def asked(subject: Subject) -> list[tuple[str, str]]:
+    """Return what the search was asked for, and how it ended."""
+    result = subject.result
+    space = result.problem.space
+    size = math.prod(len(m.algorithms) for m in space.modules)
+    ends = {
+        "evaluations": "the evaluations were spent",
+        "seconds": "the time was spent",
+        "exhausted": "no pipeline was left",
+        "finished": "the algorithm came to its end",
+        "interrupted": "it was interrupted",
+    }
+    rows = [
+        ("Objective, minimised", result.problem.objective),
+        ("Space", f"{len(space.modules)} modules, {size:,} pipelines before hyper-parameters"),
+        ("Evaluations", f"{len(result.evaluations):,} in {result.seconds:,.1f} s"),
+        ("Ended because", ends[result.ended]),
+    ]
+    shown = ("cv", "workers", "random_state", "confidence")
+    return rows + [(n, str(subject.settings[n])) for n in shown if n in subject.settings]
+
+
+def environment() -> list[tuple[str, str]]:
+    """Return the versions of what wrote the report."""
+    return [
+        ("Python", platform.python_version()),
+        ("System", f"{platform.system()} {platform.machine()}"),
+        *_versions(),
+    ]
+
+
+def _versions() -> Iterator[tuple[str, str]]:
+    for package in _PACKAGES:
+        try:
+            yield package, version(package)
+        except PackageNotFoundError:  # an interpreter without metadata, as some packagers make
+            continue
+
+
+def _tried(name: str, evaluations: list[Evaluation]) -> Tried:
+    measured = [e.objective for e in evaluations if e.ok]
+    return Tried(
+        name,
+        len(evaluations),
+        sum(e.feasible for e in evaluations),
+        sum(not e.ok for e in evaluations),
+        min((e.objective for e in evaluations if e.feasible), default=math.inf),
+        median(measured) if measured else math.inf,
+        median(e.seconds for e in evaluations) if evaluations else math.nan,
+    )
+
+
+def _clipped(message: str) -> str:
+    first = message.strip() or "no message"
+    return first if len(first) <= _LONGEST_REASON else f"{first[: _LONGEST_REASON - 1]}…"

@@ -1,0 +1,82 @@
+"""What a report is about: a search alone, or the model that came out of one."""
+
+from collections import Counter
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+from fenceline.configuration import Configuration
+from fenceline.errors import DefinitionError
+from fenceline.problem import Evaluation
+from fenceline.result import Result
+from fenceline.standing import Standing, standings
+
+if TYPE_CHECKING:
+    from fenceline.certify import Certificate
+    from fenceline.pipelines.describe import DataSummary
+
+
+@dataclass(frozen=True)
+class Subject:
+    """A result, and what is known beyond it if an estimator made it."""
+
+    result: Result
+    members: Mapping[Configuration, int]
+    """The pipeline presented with one vote, or several that vote; empty if nothing was measured."""
+    metrics: Mapping[str, float]
+    """What the search measured of them."""
+    errors: Mapping[str, float] = field(default_factory=dict)
+    certificate: "Certificate | None" = None
+    pipeline: Any = None
+    """The fitted scikit-learn pipeline."""
+    data: "DataSummary | None" = None
+    settings: Mapping[str, Any] = field(default_factory=dict)
+    """What the estimator was asked for."""
+
+    @classmethod
+    def of(cls, given: Any) -> "Subject":
+        """Read a fitted estimator or a result.
+
+        An estimator that ended with :class:`~fenceline.errors.InfeasibleError` counts: its search
+        is there, and a report of it says what to loosen.
+        """
+        result = given if isinstance(given, Result) else getattr(given, "result_", None)
+        if not isinstance(result, Result):
+            kind = type(given).__name__
+            raise DefinitionError(
+                f"A report needs a Result or a fitted Fenceline estimator. Got {kind}"
+                f"{', which is not fitted; call fit first' if hasattr(given, 'fit') else ''}."
+            )
+        if given is result or not hasattr(given, "best_pipeline_"):
+            # The best, or the nearest miss: the reader is told which of the two.
+            shown = result.best or result.nearest_miss
+            if shown is None:
+                return cls(result, {}, {})
+            return cls(result, {shown.configuration: 1}, shown.metrics, shown.errors)
+        chosen = given.best_configuration_
+        return cls(
+            result,
+            Counter([chosen] if isinstance(chosen, Configuration) else chosen),
+            given.best_metrics_,
+            certificate=given.certificate_,
+            pipeline=given.best_pipeline_,
+            data=getattr(given, "data_", None),  # models saved by older versions have none
+            settings=given.get_params(deep=False),
+        )
+
+    @property
+    def objective(self) -> float | None:
+        """What the search measured of the pipeline presented."""
+        return self.metrics.get(self.result.problem.objective)
+
+    @property
+    def standings(self) -> tuple[Standing, ...]:
+        """How the pipeline presented stands to every constraint, as the search measured it."""
+        if not self.members:
+            return ()
+        result = self.result
+        return standings(result.problem.constraints, self.metrics, self.errors, result.prices)
+
+    def presents(self, evaluation: Evaluation) -> bool:
+        """Tell whether an evaluation is of a pipeline presented."""
+        return evaluation.ok and evaluation.configuration in self.members

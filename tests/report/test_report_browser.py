@@ -1,0 +1,255 @@
+"""The report in a real browser: Debian's chromium, without a window."""
+
+import shutil
+import time
+
+import pytest
+from searches import EVIL, evil, search
+
+from fenceline.report import write_report
+
+webdriver = pytest.importorskip("selenium.webdriver", reason="selenium is not installed")
+from selenium.webdriver import ActionChains, Keys  # noqa: E402
+from selenium.webdriver.chrome.service import Service  # noqa: E402
+from selenium.webdriver.common.by import By  # noqa: E402
+
+CHROMIUM, DRIVER = shutil.which("chromium"), shutil.which("chromedriver")
+pytestmark = pytest.mark.skipif(
+    not (CHROMIUM and DRIVER), reason="chromium and chromedriver are not installed"
+)
+FLAGS = [
+    "--headless",
+    "--no-sandbox",
+    "--disable-gpu",
+    "--disable-quic",
+    "--no-first-run",
+    "--hide-scrollbars",
+    "--disable-background-networking",
+    "--disable-component-update",
+    "--disable-sync",
+]
+DRAWN = """
+return [...document.querySelectorAll("canvas")].map((canvas) => {
+  const { data } = canvas.getContext("2d").getImageData(0, 0, canvas.width, canvas.height);
+  const colours = new Set();
+  for (let i = 0; i < data.length; i += 4) if (data[i + 3] === 255)
+    colours.add(`${data[i]},${data[i + 1]},${data[i + 2]}`);
+  return [...colours];
+});
+"""
+
+
+@pytest.fixture(scope="module")
+def browser(tmp_path_factory):
+    options = webdriver.ChromeOptions()
+    options.binary_location = CHROMIUM
+    for flag in (*FLAGS, f"--user-data-dir={tmp_path_factory.mktemp('profile')}"):
+        options.add_argument(flag)
+    options.set_capability("goog:loggingPrefs", {"browser": "ALL"})
+    driver = webdriver.Chrome(options=options, service=Service(DRIVER))
+    yield driver
+    driver.quit()
+
+
+@pytest.fixture(scope="module")
+def reports(tmp_path_factory):
+    directory = tmp_path_factory.mktemp("reports")
+    return {
+        "usual": write_report(search(200), directory / "usual.html"),
+        "small": write_report(search(5), directory / "small.html"),
+        "large": write_report(search(20_000), directory / "large.html"),
+        "evil": write_report(evil(), directory / "evil.html", title=EVIL),
+    }
+
+
+@pytest.fixture
+def show(browser, reports):
+    """Open a report in a window of a given width, in light or dark."""
+
+    def opened(name, width=1200, scheme="light"):
+        size = {"width": width, "height": 900, "deviceScaleFactor": 1, "mobile": width < 600}
+        browser.execute_cdp_cmd("Emulation.setDeviceMetricsOverride", size)
+        # Without motion, for a page that glides moves away from under a click.
+        wishes = {"prefers-color-scheme": scheme, "prefers-reduced-motion": "reduce"}
+        features = [{"name": name, "value": value} for name, value in wishes.items()]
+        browser.execute_cdp_cmd("Emulation.setEmulatedMedia", {"features": features})
+        browser.get_log("browser")
+        browser.get(reports[name].as_uri())
+        until(lambda: all(browser.execute_script(DRAWN)))
+        return browser
+
+    return opened
+
+
+def until(true, seconds=5.0):
+    """Wait for something to become true, and return it."""
+    end = time.monotonic() + seconds
+    while not (value := true()):
+        assert time.monotonic() < end, "it did not happen in time"
+        time.sleep(0.02)
+    return value
+
+
+def tip(browser):
+    shown = browser.find_elements(By.CSS_SELECTOR, ".tip:not([hidden])")
+    return shown[0].text if shown else ""
+
+
+def rows(browser):
+    return browser.execute_script(
+        "return [...document.querySelectorAll('#leaders tbody tr')]"
+        ".map((row) => [...row.cells].map((cell) => cell.textContent))"
+    )
+
+
+@pytest.mark.parametrize("name", ["small", "usual"])
+def test_a_report_opens_without_a_complaint_and_draws_every_plot(show, name):
+    browser = show(name)
+    assert browser.get_log("browser") == []
+    drawn = browser.execute_script(DRAWN)
+    # Two trade-offs, the best so far, and multipliers and residuals where there was an iteration.
+    assert len(drawn) == (5 if name == "usual" else 3)
+    assert all("31,111,92" in colours for colours in drawn)  # the accent, so more than the axes
+
+
+def test_nothing_is_fetched(show):
+    fetched = show("usual").execute_script("return performance.getEntriesByType('resource').length")
+    assert fetched == 0
+
+
+def test_pointing_at_a_point_shows_its_pipeline(show):
+    browser = show("usual")
+    canvas = browser.find_element(By.CSS_SELECTOR, "[data-chart=trade-off] canvas")
+    browser.execute_script("arguments[0].scrollIntoView({block: 'center'})", canvas)
+    for step in range(-8, 9):
+        ActionChains(browser, 0).move_to_element_with_offset(canvas, 25 * step, 40).perform()
+        if tip(browser):
+            break
+    text = tip(browser)
+    assert "knn(k=" in text or "boosting(rate0=" in text
+    assert "latency_us = " in text
+    ActionChains(browser, 0).move_to_element(browser.find_element(By.TAG_NAME, "h1")).perform()
+    assert tip(browser) == ""
+
+
+def test_sorting_reorders_all_feasible_pipelines_and_more_can_be_shown(show):
+    browser = show("usual")
+    best = rows(browser)
+    assert [row[0] for row in best] == sorted(row[0] for row in best)
+    latency = browser.find_element(By.CSS_SELECTOR, "[data-metric=latency_us]")
+    latency.click()
+    fastest = [float(row[1]) for row in rows(browser)]
+    latency.click()
+    slowest = [float(row[1]) for row in rows(browser)]
+    assert fastest == sorted(fastest)
+    assert slowest == sorted(slowest, reverse=True)
+    assert fastest[-1] < slowest[-1] <= 10
+    heading = latency.find_element(By.XPATH, "./..")
+    assert heading.get_attribute("aria-sort") == "descending"
+    browser.find_element(By.ID, "leaders-more").click()
+    assert len(rows(browser)) > len(best)
+
+
+def test_rows_drawn_by_the_page_equal_those_written_into_it(show):
+    browser = show("usual")
+    written = rows(browser)
+    button = browser.find_element(By.CSS_SELECTOR, "[data-key=objective]")
+    button.click()  # descending, for ascending is where it starts
+    button.click()
+    assert rows(browser) == written
+
+
+def test_the_report_can_be_used_without_a_mouse(show):
+    browser = show("usual")
+
+    def press(key):
+        ActionChains(browser, 0).send_keys(key).perform()
+
+    press(Keys.TAB)
+    assert browser.switch_to.active_element.text == "Skip to the verdict"
+    for _ in range(40):
+        press(Keys.TAB)
+        if browser.switch_to.active_element.tag_name == "canvas":
+            break
+    first = tip(browser)
+    press(Keys.ARROW_RIGHT)
+    assert "evaluation " in first
+    assert tip(browser) != first
+    press(Keys.HOME)
+    assert tip(browser) == first
+    press(Keys.ESCAPE)
+    assert tip(browser) == ""
+    browser.execute_script("document.querySelector('[data-key=seconds]').focus()")
+    press(Keys.ENTER)
+    sorted_by = browser.find_element(By.CSS_SELECTOR, "th[aria-sort]")
+    assert sorted_by.text.startswith("seconds")
+
+
+def test_hostile_names_are_shown_and_never_run(show):
+    browser = show("evil")
+    assert browser.execute_script("return window.pwned") is None
+    assert browser.get_log("browser") == []
+    assert browser.find_element(By.TAG_NAME, "h1").text == EVIL
+    assert EVIL in browser.find_element(By.ID, "leaders").text
+    browser.find_element(By.CSS_SELECTOR, "[data-key=pipeline]").click()
+    canvas = browser.find_element(By.TAG_NAME, "canvas")
+    browser.execute_script("arguments[0].focus()", canvas)
+    canvas.send_keys(Keys.ARROW_RIGHT)
+    assert EVIL in tip(browser)
+    assert browser.execute_script("return window.pwned") is None
+    assert browser.find_elements(By.TAG_NAME, "img") == []
+
+
+def test_twenty_thousand_evaluations_fit_and_open_quickly(show, reports):
+    assert reports["large"].stat().st_size < 5_000_000
+    seconds = []
+    for _ in range(2):  # the better of two, so that a busy machine does not fail it
+        start = time.monotonic()
+        browser = show("large")
+        seconds.append(time.monotonic() - start)
+    assert min(seconds) < 3
+    assert browser.get_log("browser") == []
+    browser.find_element(By.CSS_SELECTOR, "[data-key=seconds]").click()
+    assert len(rows(browser)) == 10
+
+
+@pytest.mark.parametrize("name", ["usual", "evil"])
+def test_a_phone_need_not_scroll_sideways(show, name):
+    browser = show(name, width=360)
+    assert browser.execute_script("return document.documentElement.scrollWidth") <= 360
+
+
+def test_dark_readers_get_a_dark_page_and_dark_plots(show):
+    look = "return getComputedStyle(document.body).backgroundColor"
+    browser = show("usual")
+    light, light_plots = browser.execute_script(look), browser.execute_script(DRAWN)
+    browser = show("usual", scheme="dark")
+    dark, dark_plots = browser.execute_script(look), browser.execute_script(DRAWN)
+    assert (light, dark) == ("rgb(252, 252, 250)", "rgb(21, 25, 23)")
+    for before, after in zip(light_plots, dark_plots, strict=True):
+        assert "108,199,173" in after
+        assert "108,199,173" not in before
+
+
+def test_dark_readers_print_on_white(show):
+    browser = show("usual", scheme="dark")
+    browser.execute_script("dispatchEvent(new Event('beforeprint'))")
+    look = "return getComputedStyle(document.body).backgroundColor"
+    assert browser.execute_script(look) == "rgb(255, 255, 255)"
+    assert all("31,111,92" in colours for colours in browser.execute_script(DRAWN))
+    browser.execute_script("dispatchEvent(new Event('afterprint'))")
+    assert browser.execute_script(look) == "rgb(21, 25, 23)"
+
+
+def test_the_model_card_holds_what_the_reader_wrote(show):
+    browser = show("usual")
+    browser.execute_script(
+        "const make = URL.createObjectURL; URL.createObjectURL = (blob) => {"
+        "blob.text().then((text) => { window.saved = text; }); return make(blob); };"
+    )
+    browser.find_element(By.ID, "card-use").send_keys("Loans under 10,000")
+    browser.find_element(By.ID, "card-save").click()
+    text = until(lambda: browser.execute_script("return window.saved"))
+    assert "## Intended use\n\nLoans under 10,000\n" in text
+    assert "## Not intended for\n\nNot stated.\n" in text
+    assert "## Constraints\n\nlatency_us <= 10: feasible; auc >= 0.6: feasible\n" in text
