@@ -1,4 +1,4 @@
-"""The ``fenceline`` command. Each sub-command lives in a module of its own and is added here by one line.
+"""The ``fenceline`` command. Each sub-command is a function elsewhere, added here by one line.
 
 Exit codes: 0 an answer inside the fence, 2 wrong use, 3 no answer inside the fence, 130 interrupted.
 """
@@ -10,10 +10,13 @@ import typer
 from typer.core import TyperGroup
 
 from fenceline import __version__
+from fenceline.cli.after import explain, predict, report
+from fenceline.cli.bench import bench
+from fenceline.cli.fitting import fit, resume
+from fenceline.cli.outcome import INTERRUPTED, WRONG_USE
 from fenceline.demo.command import demo
-from fenceline.errors import FencelineError
+from fenceline.errors import ConstraintError, FencelineError
 
-WRONG_USE, INTERRUPTED = 2, 130
 # Typer's own class of usage errors has no public name; BadParameter is the one that has.
 _UsageError: Any = typer.BadParameter.__base__
 
@@ -28,20 +31,27 @@ class Commands(TyperGroup):
             code = super().main(*args, **kwargs)
         except _UsageError as mistake:
             command = mistake.ctx.command_path if mistake.ctx else "fenceline"
-            _fail(f"{mistake.format_message().rstrip('.')}. See '{command} --help'.")
+            text = mistake.format_message()
+            _fail(f"{text if text.endswith(('.', '?')) else f'{text}.'} See '{command} --help'.")
             code = WRONG_USE
         except FencelineError as mistake:
-            _fail(str(mistake))
+            # Only a constraint needs more lines than one, for the caret under the mistake.
+            text = str(mistake)
+            _fail(text if isinstance(mistake, ConstraintError) else " ".join(text.split()))
             code = WRONG_USE
         except (KeyboardInterrupt, typer.Abort):
-            _fail("interrupted.")
+            _fail("interrupted; a run directory keeps all that was measured: fenceline resume DIR.")
             code = INTERRUPTED
+        except BrokenPipeError:
+            # The reader of a pipe has seen enough; Python would complain once more at the end.
+            sys.stdout = None
+            code = 0
         sys.exit(code if isinstance(code, int) else 0)
 
 
 app = typer.Typer(
     cls=Commands,
-    help="The best machine-learning pipeline inside the fence.",
+    help="The best machine-learning pipeline inside the fence.\n\nExample: fenceline demo",
     pretty_exceptions_enable=False,
 )
 
@@ -66,7 +76,8 @@ def _options(
         typer.echo(context.get_help())
 
 
-app.command()(demo)
+for command in (demo, fit, resume, report, predict, explain, bench):
+    app.command()(command)
 
 
 def _fail(message: str) -> None:

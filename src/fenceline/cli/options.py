@@ -1,0 +1,82 @@
+"""Options that several commands share; None means that an option was not given."""
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+Table = Annotated[
+    Path | None,
+    typer.Argument(
+        metavar="DATA",
+        help="The table: .csv, .tsv (also .gz), .parquet, .feather or .arrow.",
+        show_default=False,
+    ),
+]
+RunPath = Annotated[
+    Path,
+    typer.Argument(metavar="DIR", help="The run directory that fit wrote.", show_default=False),
+]
+Target = Annotated[
+    str | None, typer.Option(metavar="COLUMN", help="The column to predict.", show_default=False)
+]
+Task = Annotated[
+    str | None,
+    typer.Option(help="classification or regression; guessed from the target by default."),
+]
+Objective = Annotated[
+    str | None,
+    typer.Option(
+        help="What to optimise: a scikit-learn scorer or a metric. By default roc_auc for two classes, "
+        "neg_log_loss for more, r2 for numbers."
+    ),
+]
+Constraints = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--constraint",
+        "-c",
+        help="What must hold, such as 'latency_us(batch=1000) <= 15'; may be repeated.",
+    ),
+]
+Groups = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--group",
+        help="A column whose groups constraints compare: SEX, or with edges 'AGE:20,30,40'; may be repeated.",
+    ),
+]
+Drop = Annotated[
+    list[str] | None,
+    typer.Option(help="A column that must not be learnt from, such as an id; may be repeated."),
+]
+Weight = Annotated[
+    str | None,
+    typer.Option(metavar="COLUMN", help="A column that says how much each row counts."),
+]
+Space = Annotated[str | None, typer.Option(help="The pipelines: default, paper or small.")]
+Seconds = Annotated[
+    float | None, typer.Option(help="How long to search; 60 if no budget is given.")
+]
+Evaluations = Annotated[int | None, typer.Option(help="How many pipelines to measure.")]
+Workers = Annotated[int | None, typer.Option(help="Pipelines measured at the same time.")]
+Engine = Annotated[
+    str | None,
+    typer.Option(help="Where to measure: local, dask://host:port, ray, ray://host:port."),
+]
+Limits = Annotated[
+    str | None,
+    typer.Option(help="What one measurement may use, such as 'seconds=60,megabytes=2000'."),
+]
+Folds = Annotated[
+    float | None, typer.Option(help="Folds, or the share of rows to hold out once; 3 by default.")
+]
+Seed = Annotated[int | None, typer.Option(help="Same number, same search; 0 by default.")]
+AsJson = Annotated[
+    bool,
+    typer.Option(
+        "--json", help="Print one JSON object on standard output, all else on standard error."
+    ),
+]
+Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="Show no progress.")]
+Verbose = Annotated[bool, typer.Option("--verbose", "-v", help="Show every pipeline measured.")]

@@ -1,0 +1,122 @@
+"""A run directory after its fit: what it was asked, what it measured, and the model."""
+
+import json
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from fenceline.cli.outcome import MODEL, SUMMARY, certificate_of
+from fenceline.cli.settings import CONFIG, Settings
+from fenceline.errors import StoreError
+from fenceline.result import Result
+from fenceline.store.run_directory import JOURNAL, META
+
+if TYPE_CHECKING:
+    from fenceline.certify import Certificate
+
+
+@dataclass(frozen=True)
+class Run:
+    """A directory that :func:`open_run` found to hold a run."""
+
+    path: Path
+
+    @property
+    def settings(self) -> Settings:
+        """What the fit was asked to do."""
+        if not (self.path / CONFIG).exists():
+            raise StoreError(
+                f"{self.path} has no {CONFIG}: the run was started from Python, and is continued there "
+                "with the same run_dir."
+            )
+        return Settings.from_toml(self.path / CONFIG)
+
+    @property
+    def summary(self) -> dict[str, Any]:
+        """What the fit came to; empty if it was killed before it could say."""
+        try:
+            found = json.loads((self.path / SUMMARY).read_text(encoding="utf-8"))
+        except FileNotFoundError:
+            return {}
+        except (OSError, ValueError):
+            found = None
+        if not isinstance(found, dict):
+            raise StoreError(
+                f"{self.path / SUMMARY} cannot be read; remove it, and run fenceline resume {self.path}."
+            )
+        return found
+
+    @property
+    def certificate(self) -> "Certificate | None":
+        """What unseen rows said of the pipeline, also of one that they refused."""
+        return certificate_of(self.summary.get("certificate") or {})
+
+    @property
+    def has_model(self) -> bool:
+        """Whether something inside the fence was found and saved."""
+        return (self.path / MODEL).exists()
+
+    def model(self) -> Any:
+        """Return the fitted estimator."""
+        from fenceline import load
+
+        if not self.has_model:
+            status = self.summary.get("status", "unfinished")
+            raise StoreError(
+                f"{self.path} has no model: the run is {status}; see fenceline explain {self.path}, or go "
+                f"on with fenceline resume {self.path}."
+            )
+        return load(self.path / MODEL)
+
+    def result(self) -> Result:
+        """Return what the journal holds, as far as it goes; the multipliers are not in it."""
+        from fenceline.store.export import _read
+
+        stored = _read(self.path)
+        summary = self.summary
+        return Result(
+            stored.problem,
+            tuple(stored.evaluations),
+            summary.get("ended", "interrupted"),
+            summary.get("seconds", 0.0),
+        )
+
+    def measured(self) -> int:
+        """Return how many pipelines have been measured."""
+        from fenceline.store.records import Finish
+        from fenceline.store.run_directory import read_run
+
+        return sum(isinstance(event, Finish) for event in read_run(self.path)[1])
+
+    def subject(self) -> Any:
+        """Return what reports and explanations are about: the model, else the search alone."""
+        return self.model() if self.has_model else self.result()
+
+
+def open_run(path: Path) -> Run:
+    """Find a run, or say what is wrong with the directory."""
+    if not path.exists():
+        raise StoreError(
+            f"There is no run directory {path}; check the path, or make one with fenceline fit."
+        )
+    if not path.is_dir():
+        raise StoreError(f"{path} is a file; name the run directory that fenceline fit wrote.")
+    try:
+        names = {entry.name for entry in path.iterdir()}
+    except OSError as problem:
+        raise StoreError(
+            f"{path} cannot be read ({problem.strerror}); check its permissions."
+        ) from problem
+    if not names & {META, CONFIG}:
+        raise StoreError(
+            f"{path} holds no run of Fenceline; name the directory that fenceline fit wrote."
+        )
+    if CONFIG in names:
+        Settings.from_toml(path / CONFIG)  # a broken one is told before anything else
+    if META not in names or JOURNAL not in names:
+        missing = META if META not in names else JOURNAL
+        raise StoreError(
+            f"{path} has no {missing}: the run ended before it measured anything, or the file was removed; "
+            f"start anew with fenceline fit --config {path / CONFIG} --out OTHER."
+        )
+    return Run(path)

@@ -1,0 +1,184 @@
+"""What a fit is asked to do: the options of the command, and the `config.toml` that repeats them."""
+
+import hashlib
+import json
+import tomllib
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, fields, replace
+from pathlib import Path
+from typing import Any, Self
+
+from fenceline.errors import DefinitionError, StoreError, suggestion
+from fenceline.evaluation.limits import Limits
+
+FORMAT = 1
+CONFIG = "config.toml"
+TASKS = ("classification", "regression")
+_HEAD = """\
+# Repeats this run: fenceline fit --config {path}
+# Options on the command line go before what is written here.
+"""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Settings:
+    """Everything that decides what a fit does; None leaves it to the default."""
+
+    data: str = ""
+    target: str = ""
+    task: str | None = None
+    objective: str | None = None
+    constraint: tuple[str, ...] = ()
+    group: tuple[str, ...] = ()
+    drop: tuple[str, ...] = ()
+    weight: str | None = None
+    space: str = "default"
+    seconds: float | None = None
+    evaluations: int | None = None
+    workers: int = 1
+    engine: str | None = None
+    limits: str | None = None
+    cv: float = 3
+    seed: int = 0
+    confidence: float = 0.95
+    ensemble: int | None = None
+    sha256: str | None = None
+    """Of the table's file, so that a run is never repeated on other data unnoticed."""
+
+    def __post_init__(self) -> None:
+        _among("--task", self.task, TASKS)
+        _positive("--seconds", self.seconds, "--seconds 60")
+        _whole("--evaluations", self.evaluations, 1, "--evaluations 100")
+        _whole("--workers", self.workers, 1, "--workers 2")
+        _whole("--ensemble", self.ensemble, 1, "--ensemble 5")
+        _whole("--seed", self.seed, 0, "--seed 0")
+        if not 0.5 < self.confidence < 1:
+            raise DefinitionError(
+                f"--confidence must lie between 0.5 and 1, not {self.confidence:g}; try --confidence 0.95."
+            )
+        if not 0 < self.cv < 1 and not (self.cv >= 2 and self.cv == int(self.cv)):
+            raise DefinitionError(
+                f"--cv must be a number of folds of at least 2, or a share to hold out between 0 and 1, "
+                f"not {self.cv:g}; try --cv 3."
+            )
+        parse_limits(self.limits)
+
+    @property
+    def folds(self) -> int | float:
+        """The folds as estimators take them: a whole number, or a share of rows."""
+        return int(self.cv) if self.cv >= 1 else self.cv
+
+    def given(self, **options: Any) -> Self:
+        """Return these settings with the options that were given; None and () were not."""
+        return replace(self, **{n: v for n, v in options.items() if v is not None and v != ()})
+
+    def to_toml(self, path: Path) -> None:
+        """Write the settings so that ``fit --config`` reads the same."""
+        lines = [_HEAD.format(path=path), f"format = {FORMAT}"]
+        for field in fields(self):
+            value = getattr(self, field.name)
+            if value is not None:
+                lines.append(f"{field.name} = {_written(value)}")
+        try:
+            path.write_text("\n".join(lines) + "\n", encoding="utf-8")
+        except OSError as problem:
+            raise StoreError(
+                f"{path} cannot be written ({problem.strerror}); choose an --out on a disk that can be."
+            ) from problem
+
+    @classmethod
+    def from_toml(cls, path: Path) -> Self:
+        """Read what :meth:`to_toml` wrote, or a person did."""
+        try:
+            found = tomllib.loads(path.read_text(encoding="utf-8"))
+        except FileNotFoundError:
+            raise StoreError(f"There is no file {path}; check the path.") from None
+        except OSError as problem:
+            raise StoreError(f"{path} cannot be read ({problem.strerror}); check it.") from problem
+        except (tomllib.TOMLDecodeError, UnicodeDecodeError) as problem:
+            raise StoreError(f"{path} is not valid TOML ({problem}); mend that place.") from problem
+        version = found.pop("format", FORMAT)
+        if not isinstance(version, int) or version > FORMAT:
+            raise StoreError(
+                f"{path} has format {version!r}, and this version of Fenceline reads up to {FORMAT}; "
+                "install a newer Fenceline."
+            )
+        return cls(**_checked(found, path))
+
+
+def parse_limits(text: str | None) -> Limits | None:
+    """Read ``seconds=60,megabytes=2000``."""
+    if text is None:
+        return None
+    known = ("seconds", "megabytes", "threads")
+    given: dict[str, Any] = {}
+    for part in text.split(","):
+        key, equals, value = (piece.strip() for piece in part.partition("="))
+        if not equals or key not in known:
+            raise DefinitionError(
+                f"--limits {text!r}: {part.strip()!r} is none of seconds=, megabytes=, threads=; write it "
+                "like --limits 'seconds=60,megabytes=2000'."
+            )
+        try:
+            given[key] = int(value) if key == "threads" else float(value)
+        except ValueError:
+            raise DefinitionError(
+                f"--limits {text!r}: {value!r} is no number; write it like --limits 'seconds=60'."
+            ) from None
+    return Limits(**given)
+
+
+def digest(path: Path) -> str:
+    """Return a fingerprint of a file."""
+    with path.open("rb") as file:
+        return hashlib.file_digest(file, "sha256").hexdigest()
+
+
+def _checked(found: Mapping[str, Any], path: Path) -> dict[str, Any]:
+    """Refuse names and types that the settings do not have."""
+    wanted = {f.name: str(f.type).removesuffix(" | None") for f in fields(Settings)}
+    checked = {}
+    for name, value in found.items():
+        if name not in wanted:
+            raise StoreError(f"{path} has no setting {name!r}.{suggestion(name, wanted)}")
+        description, fits = _KINDS[wanted[name]]
+        if not fits(value):
+            raise StoreError(f"{path}: {name} = {value!r} cannot be; it must be {description}.")
+        checked[name] = tuple(value) if isinstance(value, list) else value
+    return checked
+
+
+def _is_whole(value: object) -> bool:
+    return isinstance(value, int) and not isinstance(value, bool)
+
+
+_KINDS: dict[str, tuple[str, Callable[[object], bool]]] = {
+    "<class 'str'>": ("a text", lambda value: isinstance(value, str)),
+    "<class 'int'>": ("a whole number", _is_whole),
+    "<class 'float'>": ("a number", lambda v: isinstance(v, float) or _is_whole(v)),
+    "tuple[str, ...]": (
+        "a list of texts",
+        lambda value: isinstance(value, list) and all(isinstance(v, str) for v in value),
+    ),
+}
+_KINDS |= {name: _KINDS[f"<class '{name}'>"] for name in ("str", "int", "float")}
+
+
+def _written(value: object) -> str:
+    """Write a value in TOML, whose strings are JSON's but for one letter."""
+    return json.dumps(value, ensure_ascii=False).replace("\x7f", "\\u007f")
+
+
+def _among(option: str, value: str | None, known: tuple[str, ...]) -> None:
+    if value is not None and value not in known:
+        raise DefinitionError(f"{option} {value!r} is not known.{suggestion(value, known)}")
+
+
+def _positive(option: str, value: float | None, example: str) -> None:
+    if value is not None and not 0 < value < float("inf"):
+        raise DefinitionError(f"{option} must be a positive number, not {value:g}; try {example}.")
+
+
+def _whole(option: str, value: int | None, least: int, example: str) -> None:
+    if value is not None and value < least:
+        raise DefinitionError(f"{option} must be at least {least}, not {value}; try {example}.")

@@ -1,0 +1,109 @@
+"""What the commands print: lines that survive a pipe, and tables that fit a terminal."""
+
+import json
+import warnings
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import typer
+from rich import box
+from rich.console import Console
+from rich.table import Table
+
+from fenceline.cli.outcome import CERTIFICATE, MODEL, REPORT
+from fenceline.configuration import Choice
+
+_VERDICTS = {
+    "certified": "Certified: the best pipeline inside the fence, confirmed on rows the search never saw.",
+    "feasible": "Feasible, not certified: inside the fence as measured, but the error reaches beyond it.",
+    "unconstrained": "The best pipeline found; there was no fence.",
+}
+
+
+def say(console: Console, text: str) -> None:
+    """Print a line as it is: no markup, no colours guessed, no wrapping into a pipe."""
+    console.print(text, markup=False, highlight=False, soft_wrap=not console.is_terminal)
+
+
+def print_json(record: Any) -> None:
+    """Print one object for machines."""
+    typer.echo(json.dumps(record, indent=2, allow_nan=False))
+
+
+@contextmanager
+def notes() -> Iterator[None]:
+    """Show a user's warnings as lines; those of libraries are for developers."""
+
+    def note(message: Warning | str, *_: object, **__: object) -> None:
+        typer.echo(f"fenceline: note: {message}", err=True)
+
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        warnings.simplefilter("always", UserWarning)
+        warnings.showwarning = note
+        yield
+
+
+def answer(console: Console, summary: dict[str, Any], directory: Path) -> None:
+    """Print the verdict first, then the pipeline, the fence, and where everything is."""
+    spent = (
+        f"{summary['evaluations']} pipelines measured in {summary['seconds']:.0f} s, "
+        f"{summary['feasible_fraction']:.0%} of them inside the fence."
+    )
+    if summary["ended"] == "interrupted":
+        spent = f"Interrupted; all is kept. {spent}"
+    say(console, spent)
+    if summary["status"] not in _VERDICTS:
+        say(console, summary["message"])
+    else:
+        say(console, _verdict(summary))
+        for member in summary["pipelines"]:
+            if len(summary["pipelines"]) > 1:
+                say(console, f"  votes: {member['votes']}")
+            for module, choice in member["configuration"].items():
+                say(console, f"  {module}: {Choice(*choice)}")
+    if summary["constraints"]:
+        console.print(fence_table(summary))
+    else:
+        say(console, f"  {summary['objective']['name']} = {_number(summary['objective']['value'])}")
+    files = [name for name in (MODEL, CERTIFICATE, REPORT) if (directory / name).exists()]
+    say(console, f"{directory}: {', '.join(files)}")
+    say(console, f"Next: fenceline explain {directory} | fenceline report {directory} --open")
+
+
+def _verdict(summary: dict[str, Any]) -> str:
+    if not summary["constraints"]:
+        return _VERDICTS["unconstrained"]
+    reason = (summary["certificate"] or {}).get("reason")
+    return f"Feasible, not certified: {reason}." if reason else _VERDICTS[summary["status"]]
+
+
+def fence_table(summary: dict[str, Any]) -> Table:
+    """Return the objective and every constraint, as searched and on unseen rows."""
+    checks = {c["text"]: c for c in (summary["certificate"] or {}).get("checks", [])}
+    rows = (summary["certificate"] or {}).get("rows", 0)
+    table = Table(box=box.SIMPLE_HEAD, pad_edge=False, padding=(0, 1, 0, 0))
+    table.add_column("", overflow="fold")
+    for heading in ("search", "margin", "price", "unseen", "verdict"):
+        table.add_column(heading, justify="right", no_wrap=True)
+    objective = summary["objective"]
+    table.add_row(objective["name"], _number(objective["value"]), "", "", "", "")
+    for line in summary["constraints"]:
+        check = checks.get(line["constraint"])
+        unseen = _number(check["value"]) if check is not None and rows else ""
+        verdict = ("holds" if line["holds"] else "broken") if check is None else check["verdict"]
+        table.add_row(
+            line["constraint"],
+            _number(line["value"]),
+            _number(line["margin"]),
+            _number(line["price"]) if abs(line["price"]) > 1e-9 else "0",
+            unseen,
+            verdict,
+        )
+    return table
+
+
+def _number(value: float | None) -> str:
+    return "" if value is None else f"{value:.4g}"

@@ -1,0 +1,145 @@
+"""Tables on the disk: comma-separated values, Parquet and Arrow, told apart by the file's name."""
+
+import gzip
+from collections.abc import Callable
+from importlib import import_module
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from fenceline.errors import DefinitionError, MissingDependencyError
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+KINDS = ".csv, .tsv, .parquet, .feather or .arrow (the first two also with .gz)"
+_ARROW = (".parquet", ".feather", ".arrow")
+_SEPARATORS = ",;\t|"
+_LONGEST_HEADER = 10_000_000
+
+
+def read_table(path: Path) -> "pd.DataFrame":
+    """Read a table, or say in one line why it cannot be read."""
+    import pandas as pd
+
+    read = _reader(path)
+    if path.is_dir():
+        raise DefinitionError(f"{path} is a directory; name the file of the table.")
+    if not path.exists():
+        raise DefinitionError(f"There is no file {path}; check the path of the table.")
+    if not path.stat().st_size:
+        raise DefinitionError(f"{path} is empty; give a table with a header and rows.")
+    try:
+        table = read(path)
+    except OSError as problem:
+        reason = problem.strerror or _first_line(problem)
+        raise DefinitionError(
+            f"{path} cannot be read ({reason}); check the file and its permissions."
+        ) from problem
+    except MissingDependencyError:
+        raise
+    except (ValueError, pd.errors.ParserError, EOFError, ImportError) as problem:
+        raise DefinitionError(
+            f"{path} is not a table that can be read ({_first_line(problem)}); give {KINDS}."
+        ) from problem
+    if not len(table):
+        raise DefinitionError(f"{path} has a header and no rows; give a table with rows.")
+    table.columns = table.columns.map(str)
+    twice = table.columns[table.columns.duplicated()]
+    if len(twice):
+        raise DefinitionError(f"{path} has two columns {twice[0]!r}; rename one of them.")
+    return table
+
+
+def write_table(table: "pd.DataFrame", path: Path) -> None:
+    """Write a table in the form its name asks for."""
+    kind = _kind(path)
+    try:
+        if kind in _ARROW:
+            _pyarrow(path)
+            (table.to_parquet if kind == ".parquet" else table.to_feather)(path)
+        else:
+            table.to_csv(path, index=False, sep="\t" if kind == ".tsv" else ",")
+    except OSError as problem:
+        raise DefinitionError(
+            f"{path} cannot be written ({problem.strerror or problem}); choose another --out."
+        ) from problem
+
+
+def check_writable(path: Path) -> None:
+    """Refuse a place to write to before time is spent on what should be written there."""
+    _kind(path)
+    if path.is_dir():
+        raise DefinitionError(f"{path} is a directory; name a file, such as {path / 'out.csv'}.")
+    if not path.parent.is_dir():
+        raise DefinitionError(f"There is no directory {path.parent}; make it, or choose another.")
+
+
+def _kind(path: Path) -> str:
+    """Return the ending that tells the form of a table."""
+    endings = [ending.lower() for ending in path.suffixes]
+    if endings and endings[-1] == ".gz":
+        endings.pop()
+        if endings and endings[-1] in (".csv", ".tsv"):
+            return endings[-1]
+    elif endings and endings[-1] in (".csv", ".tsv", *_ARROW):
+        return endings[-1]
+    raise DefinitionError(f"{path} is no table by its name; give {KINDS}.")
+
+
+def _reader(path: Path) -> Callable[[Path], "pd.DataFrame"]:
+    kind = _kind(path)
+    if kind == ".parquet":
+        _pyarrow(path)
+        return _read_parquet
+    if kind in _ARROW:
+        _pyarrow(path)
+        return _read_arrow
+    return _read_text
+
+
+def _read_text(path: Path) -> "pd.DataFrame":
+    import pandas as pd
+
+    opened = gzip.open if path.suffix.lower() == ".gz" else open
+    try:
+        with opened(path, "rt", encoding="utf-8-sig") as file:
+            header = file.readline(_LONGEST_HEADER)
+        if "\0" in header:
+            raise ValueError("it holds binary data")
+        # The header tells what stands between columns: semicolons are common where commas are decimal.
+        separator = max(_SEPARATORS, key=header.count)
+        return pd.read_csv(path, sep=separator, low_memory=False)
+    except UnicodeDecodeError:
+        raise ValueError("it is not text in UTF-8") from None
+
+
+def _read_parquet(path: Path) -> "pd.DataFrame":
+    import pandas as pd
+
+    return pd.read_parquet(path, engine="pyarrow")
+
+
+def _read_arrow(path: Path) -> "pd.DataFrame":
+    import pandas as pd
+
+    pyarrow: Any = import_module("pyarrow")
+    try:
+        return pd.read_feather(path)
+    except pyarrow.ArrowInvalid:
+        # Not a file of Arrow's; it may be a stream.
+        with pyarrow.OSFile(str(path)) as source, pyarrow.ipc.open_stream(source) as stream:
+            frame: pd.DataFrame = stream.read_pandas()
+            return frame
+
+
+def _pyarrow(path: Path) -> None:
+    try:
+        import_module("pyarrow")
+    except ImportError as missing:
+        raise MissingDependencyError(
+            f"{path.name} needs pyarrow. Install it with: pip install 'fenceline[parquet]', or give a .csv."
+        ) from missing
+
+
+def _first_line(problem: Exception) -> str:
+    return (str(problem).strip() or type(problem).__name__).splitlines()[0].rstrip(".")
