@@ -238,6 +238,8 @@ def test_without_unseen_rows_nothing_is_certified():
     assert given.status == "feasible"
     assert "too few rows" in str(given)
     assert uncertified([fence], {"size_mb": 2.0}).status == "infeasible"
+    interrupted = uncertified([fence], {"size_mb": 0.5}, "interrupted")
+    assert str(interrupted).startswith("feasible (not certified): interrupted\n")
 
 
 def test_a_certificate_reads_as_text():

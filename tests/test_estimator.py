@@ -14,7 +14,7 @@ from sklearn.pipeline import Pipeline
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from fenceline import metrics
-from fenceline.errors import FencelineError, InfeasibleError
+from fenceline.errors import InfeasibleError
 from fenceline.estimator import FencelineClassifier, FencelineRegressor
 from fenceline.parameter import Integer, Real
 from fenceline.space import Algorithm, Module, Space
@@ -125,6 +125,13 @@ def test_a_sparse_table_is_enough():
     assert model.predict(sparse.csr_array(np.maximum(X[:7], 0))).shape == (7,)
 
 
+def test_a_model_of_dense_rows_predicts_sparse_ones_and_the_other_way_round():
+    dense, thin = np.maximum(X, 0), sparse.csr_array(np.maximum(X, 0))
+    for fitted_on in (dense, thin):
+        model = classifier(evaluations=1).fit(fitted_on, Y)
+        assert np.array_equal(model.predict(dense), model.predict(thin))
+
+
 def test_an_array_of_texts_is_enough():
     table = np.column_stack([X[:, 1].astype(object), AGE.astype(object)])
     model = classifier(evaluations=2).fit(table, Y)
@@ -160,13 +167,6 @@ def test_a_metric_whose_larger_values_are_better_is_turned_round_as_an_objective
     assert model.result_.problem.objective == "loss(selection_rate_ratio(age))"
 
 
-def test_impossible_bounds_raise_with_the_nearest_miss_and_what_to_loosen():
-    model = classifier(constraints=[metrics.size_mb() <= 1e-9])
-    with pytest.raises(InfeasibleError, match="loosen size_mb"):
-        model.fit(X, Y)
-    assert model.result_.status == "infeasible"
-
-
 def test_impossible_bounds_yield_the_nearest_miss_with_a_warning_when_asked_for():
     model = classifier(constraints=[metrics.size_mb() <= 1e-9], on_infeasible="warn")
     with pytest.warns(UserWarning, match="loosen size_mb"):
@@ -197,7 +197,8 @@ def test_the_next_best_is_tried_when_unseen_rows_refuse_the_best():
         return float(len(features) == 60 and type(pipeline[-1]).__name__ == refused)
 
     fence = [metrics.custom(dislike) <= 0.5]
-    model = classifier(evaluations=6, constraints=fence).fit(X, Y)
+    # A function of one's own may depend on decisions, and the threshold would wrap the last step.
+    model = classifier(evaluations=6, constraints=fence, search_threshold=False).fit(X, Y)
     assert type(model.best_pipeline_[-1]).__name__ != refused
     assert model.best_metrics_ != model.result_.best.metrics
     assert model.certificate_.status == "certified"
@@ -240,118 +241,3 @@ def test_a_run_directory_is_continued(tmp_path):
     classifier(run_dir=tmp_path / "run", evaluations=2).fit(X, Y)
     model = classifier(run_dir=tmp_path / "run", evaluations=3).fit(X, Y)
     assert len(model.result_.evaluations) == 3
-
-
-FRAME = pd.DataFrame(X, columns=list("abcde"))
-BAD_DATA = {
-    "1-D": (X[:, 0], Y, None, "1D array"),
-    "empty": (X[:0], Y[:0], None, r"0 sample\(s\)"),
-    "empty frame": (FRAME.head(0), Y[:0], None, r"0 sample\(s\)"),
-    "no columns": (X[:, :0], Y, None, r"0 feature\(s\)"),
-    "frame without columns": (FRAME[[]], Y, None, r"0 feature\(s\)"),
-    "one row": (X[:1], Y[:1], None, "minimum of 2"),
-    "length mismatch": (X, Y[:-1], None, "inconsistent numbers of samples"),
-    "infinite": (np.where(X > 2, np.inf, X), Y, None, "infinity"),
-    "infinite frame": (FRAME.assign(b=np.inf), Y, None, r"infinity in \['b'\]"),
-    "complex": (X * 1j, Y, None, "Complex data"),
-    "complex frame": (FRAME.assign(b=1j), Y, None, "Complex data"),
-    "duplicate columns": (FRAME.set_axis(list("aabcd"), axis=1), Y, None, r"named \['a'\]"),
-    "nothing": (FRAME.assign(**dict.fromkeys("abcde")), Y, None, "nothing to learn"),
-    "y None": (X, None, None, "y is None"),
-    "y NaN": (X, np.where(Y, np.nan, 1.0), None, "NaN"),
-    "y None inside": (X, np.where(Y, None, "a"), None, "contains NaN"),
-    "one class": (X, Y * 0, None, "one class only"),
-    "small class": (X, np.arange(300) == 5, None, "fewer rows than there are folds"),
-    "continuous": (X, X[:, 0], None, "Unknown label type"),
-    "multi-output": (X, np.column_stack([Y, Y]), None, "1d array"),
-    "groups length": (X, Y, {"age": AGE[:-1]}, "one value for each of the 300 rows"),
-    "groups missing": (X, Y, {"age": np.where(Y, None, "a")}, "missing in"),
-    "groups unknown": (X, Y, {"agee": AGE}, "'agee'"),
-    "groups single": (X, Y, {"age": np.full(300, "a")}, "single value"),
-    "groups no mapping": (X, Y, AGE, "must map names"),
-    "groups small": (X, Y, {"age": np.where(np.arange(300) < 1, "x", AGE)}, "'x' has 1 rows"),
-    "groups one class": (X, Y, {"age": np.where(Y, "a", AGE)}, "'a' .* all of one class"),
-    "groups none": (X, Y, None, "no column or group 'age'"),
-}
-
-
-@pytest.mark.parametrize("case", BAD_DATA)
-@pytest.mark.filterwarnings("ignore:X has columns without:UserWarning")
-def test_bad_data_are_refused_in_plain_words(case):
-    features, y, groups, message = BAD_DATA[case]
-    fence = ["score_gap(roc_auc, age) <= 0.5"] if case.startswith("groups") else []
-    with pytest.raises(ValueError, match=message):
-        classifier(constraints=fence).fit(features, y, groups=groups)
-
-
-BAD_SETTINGS = [
-    ({"space": "papr"}, "'paper'"),
-    ({"space": 5}, "space must be"),
-    ({"objective": "roc_acu"}, "'roc_auc'"),
-    ({"objective": 5}, "callable"),
-    ({"constraints": ["latency <= 5"]}, "'latency_us'"),
-    ({"constraints": ["latency_us < 5"]}, "cannot be read"),
-    ({"constraints": "size_mb <= 5"}, "must be a list"),
-    ({"constraints": [5]}, "is not a constraint"),
-    ({"constraints": ["size_mb <= 1", "size_mb >= 2"]}, "loosen one bound"),
-    ({"constraints": ["size_mb <= 1", "size_mb <= 2"]}, "keep the stricter"),
-    ({"cv": 1}, "cv must be"),
-    ({"cv": 1.0}, "cv must be"),
-    ({"evaluations": 0}, "evaluations must be"),
-    ({"seconds": -1}, "seconds must be"),
-    ({"workers": 0}, "workers must be"),
-    ({"on_infeasible": "ignore"}, "on_infeasible must be"),
-    ({"confidence": 2}, "confidence must"),
-]
-
-
-@pytest.mark.parametrize(("setting", "message"), BAD_SETTINGS, ids=lambda s: str(s)[:40])
-def test_bad_settings_are_refused_with_what_is_expected(setting, message):
-    with pytest.raises(FencelineError, match=message):
-        classifier(**setting).fit(X, Y)
-
-
-def test_an_objective_for_two_classes_is_refused_for_more():
-    with pytest.raises(FencelineError, match="roc_auc_ovr"):
-        classifier(objective="roc_auc").fit(X, np.arange(300) % 3)
-
-
-def test_a_regressor_refuses_texts():
-    with pytest.raises(FencelineError, match="needs numbers in y"):
-        FencelineRegressor(evaluations=1).fit(X, AGE)
-
-
-def test_other_columns_at_prediction_are_refused():
-    model = classifier(evaluations=1).fit(FRAME, Y)
-    with pytest.raises(ValueError, match="feature names"):
-        model.predict(FRAME.rename(columns={"a": "z"}))
-    with pytest.raises(ValueError, match="expecting 5 features"):
-        classifier(evaluations=1).fit(X, Y).predict(X[:, :3])
-
-
-def test_a_column_without_any_value_is_left_out_with_a_warning():
-    with pytest.warns(UserWarning, match=r"\['c'\]"):
-        model = classifier(evaluations=1).fit(FRAME.assign(c=np.nan), Y)
-    assert model.predict(FRAME.assign(c=np.nan)).shape == Y.shape
-
-
-def always_raises(pipeline, features, y, groups):
-    raise RuntimeError("no such table")
-
-
-def test_a_function_that_always_raises_ends_with_its_reason():
-    with pytest.raises(FencelineError, match="no such table"):
-        classifier(constraints=[metrics.custom(always_raises) <= 1]).fit(X, Y)
-
-
-def test_a_function_that_cannot_be_sent_to_a_worker_is_refused_without_printing_the_data():
-    lock = threading.Lock()
-
-    def locked(pipeline, features, y, groups):
-        with lock:
-            return 0.0
-
-    model = classifier(constraints=[metrics.custom(locked) <= 1], workers=2)
-    with pytest.raises(FencelineError, match="cannot be sent to a worker") as refused:
-        model.fit(X, Y)
-    assert len(str(refused.value)) < 1000

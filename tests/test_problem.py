@@ -158,3 +158,18 @@ def test_declared_metrics_are_checked_at_once():
         Problem(SPACE, Declared(), constraints=["latency_ms <= 1"])
     with pytest.raises(DefinitionError, match=r"no metric 'auc'. Known: 'loss', 'latency_us'"):
         Problem(SPACE, Declared(), objective="auc")
+
+
+@pytest.mark.parametrize("name", ["seconds", "status", "feasible", "violation", "message", "m"])
+def test_a_metric_may_not_bear_the_name_of_a_column_of_results_or_of_a_module(name):
+    refusal = f"cannot be called '{name}'.*'measured_{name}'"
+    with pytest.raises(DefinitionError, match=refusal):
+        Problem(SPACE, square, objective=name)
+    with pytest.raises(DefinitionError, match=refusal):
+        Problem(SPACE, square, constraints=[f"{name} <= 1"])
+    with pytest.raises(MeasurementError, match=refusal):
+        Problem(SPACE, square).check({"loss": 1.0, name: 2.0})
+    declared = Declared()
+    declared.metrics = ("loss", name)
+    with pytest.raises(DefinitionError, match=refusal):
+        Problem(SPACE, declared)

@@ -3,7 +3,7 @@ import fenceline
 NAMES = """
 ADMM Adaptive Algorithm Categorical Choice Configuration Constraint Evaluation
 FencelineClassifier FencelineRegressor Fixed Integer Limits Module Problem Real Result Space
-forbid metric metrics minimize order pipelines
+forbid load metric metrics minimize order pipelines
 """
 
 

@@ -18,6 +18,7 @@ from fenceline.space import Algorithm, Module, Space
 if TYPE_CHECKING:
     from fenceline import metrics, pipelines
     from fenceline.estimator import FencelineClassifier, FencelineRegressor
+    from fenceline.saving import load
 
 __version__ = "0.1.0"
 
@@ -41,6 +42,7 @@ __all__ = [
     "Result",
     "Space",
     "forbid",
+    "load",
     "metric",
     "metrics",
     "minimize",
@@ -48,13 +50,17 @@ __all__ = [
     "pipelines",
 ]
 
-_ESTIMATORS = ("FencelineClassifier", "FencelineRegressor")
+_LATER = {
+    "FencelineClassifier": "fenceline.estimator",
+    "FencelineRegressor": "fenceline.estimator",
+    "load": "fenceline.saving",
+}
 
 
 def __getattr__(name: str) -> Any:
     """Import what needs scikit-learn when it is first asked for; black boxes never wait for it."""
-    if name in _ESTIMATORS:
-        return getattr(import_module("fenceline.estimator"), name)
+    if name in _LATER:
+        return getattr(import_module(_LATER[name]), name)
     if name in ("metrics", "pipelines"):
         return import_module(f"fenceline.{name}")
     raise AttributeError(f"module 'fenceline' has no attribute {name!r}")

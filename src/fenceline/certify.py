@@ -16,7 +16,9 @@ from fenceline.metrics.trial import Trial
 Verdict: TypeAlias = Literal["certified", "feasible", "infeasible"]
 """Within the bound even at the edge of the error; measured within the bound; measured beyond it."""
 
-_ORDER: tuple[Verdict, ...] = ("certified", "feasible", "infeasible")
+VERDICTS: tuple[Verdict, ...] = ("certified", "feasible", "infeasible")
+"""From the best to the worst."""
+TOO_FEW_ROWS = "there were too few rows to keep any from the search"
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,20 +59,22 @@ class Certificate:
     checks: tuple[Check, ...]
     confidence: float
     rows: int
-    """Rows kept from the search; 0 if there were too few to keep any."""
+    """Rows kept from the search that it was measured on; 0 if nothing was."""
     candidates: int
     """Pipelines that the error budget allows to be tried on these rows."""
+    reason: str = ""
+    """Why nothing was measured on unseen rows, if nothing was."""
 
     @property
     def status(self) -> Verdict:
         """The worst verdict of all constraints."""
-        return max((c.verdict for c in self.checks), key=_ORDER.index, default="certified")
+        return max((c.verdict for c in self.checks), key=VERDICTS.index, default="certified")
 
     def __str__(self) -> str:
         word = "feasible (not certified)" if self.status == "feasible" else self.status
         head = f"{word}, at {self.confidence:.0%} confidence on {self.rows} unseen rows"
         if not self.rows:
-            head = f"{word}: there were too few rows to keep any from the search"
+            head = f"{word}: {self.reason}"
         return "\n".join([head, *(f"  {check}" for check in self.checks)])
 
 
@@ -114,10 +118,12 @@ def certify(
     return Certificate(tuple(checks), confidence, len(trial.rows), candidates)
 
 
-def uncertified(constraints: Sequence[Constraint], measured: Mapping[str, float]) -> Certificate:
+def uncertified(
+    constraints: Sequence[Constraint], measured: Mapping[str, float], reason: str = TOO_FEW_ROWS
+) -> Certificate:
     """Return what can be said without unseen rows: the search's own values, and no bounds."""
     checks = [_check(c, measured[c.metric], -math.inf, math.inf) for c in constraints]
-    return Certificate(tuple(checks), 0.0, 0, 1)
+    return Certificate(tuple(checks), 0.0, 0, 1, reason)
 
 
 def _check(constraint: Constraint, value: float, low: float, high: float) -> Check:

@@ -5,15 +5,20 @@ import time
 from collections import deque
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from statistics import fmean
 
 from fenceline.configuration import Configuration
 from fenceline.errors import MeasurementError
 from fenceline.evaluation import Engine, Outcome
+from fenceline.incumbent import Comparing, Incumbent, wants_incumbent
 from fenceline.problem import BudgetSpent, Evaluation, Problem
 from fenceline.result import Ending
 from fenceline.store import Event, Finish, Proposal, RunDirectory
 
 _MOST_REPEATS = 1000
+_WORKERS_PER_SPARE = 8
+_SHORT = 0.01
+"""A suggestion that takes less than this share of a measurement may as well be waited for."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,7 +62,8 @@ class Desk:
         self._feasible = 0
         self._store = store
         self._script: deque[Event] = deque(() if store is None else store.events)
-        engine.put(problem.measure)
+        self._comparing = wants_incumbent(problem.measure)
+        engine.put(Comparing(problem.measure) if self._comparing else problem.measure)
 
     @property
     def pending(self) -> Sequence[Configuration]:
@@ -69,7 +75,7 @@ class Desk:
         return self._known.get(configuration)
 
     def submit(self, configuration: Configuration) -> None:
-        """Measure a configuration unless it is known; return when a worker is free again."""
+        """Measure a configuration unless it is known; return when another one is wanted."""
         spent = time.perf_counter() - self._idle_since
         if configuration in self._known or configuration in self._tickets.values():
             self._count_repeat()
@@ -93,16 +99,43 @@ class Desk:
         else:
             if self._store is not None:
                 self._store.propose(ticket, configuration)
-            self.engine.submit(ticket, configuration)
-        while len(self._tickets) >= self.engine.workers:
-            self._collect()
+            self._start(ticket, configuration)
+        if not self._script:
+            while len(self._tickets) >= self._room():
+                self._collect()
+            while self._tickets and (finished := self.engine.next(0.0)) is not None:
+                self._take(*finished)  # the next suggestion is to know all that is known
         self._idle_since = time.perf_counter()
 
     def drain(self) -> None:
         """Wait until nothing is pending."""
+        if self._script and self._tickets:
+            self._recall()
         while self._tickets:
             self._collect()
         self._idle_since = time.perf_counter()
+
+    def _room(self) -> int:
+        """Return how many configurations may be pending: one for each worker, and a few to spare.
+
+        A spare one waits for the next worker to be free, so that the worker need not wait for a
+        suggestion. Its price is that it was suggested without the outcomes that came meanwhile:
+        therefore one for eight workers, and none where a suggestion takes next to no time.
+        """
+        workers = self.engine.workers
+        spare = workers // _WORKERS_PER_SPARE
+        if not (spare and self.history):
+            return workers
+        suggesting = fmean(self.suggest_seconds[-workers:])
+        measuring = fmean(e.seconds for e in self.history[-workers:])
+        return workers + (spare if suggesting > _SHORT * measuring else 0)
+
+    def _start(self, ticket: int, configuration: Configuration) -> None:
+        """Have a configuration measured; a measure that likes to know the best so far is told."""
+        task: object = configuration
+        if self._comparing:
+            task = configuration, Incumbent.of(self._best, self.problem.objective)
+        self.engine.submit(ticket, task)
 
     def _stop_if(self, over: bool, ending: Ending) -> None:
         if over:
@@ -130,7 +163,9 @@ class Desk:
                 self.engine.cancel(ticket)
             finished = self.engine.next(None)
             assert finished is not None, "a cancelled task is reported"
-        ticket, outcome = finished
+        self._take(*finished)
+
+    def _take(self, ticket: int, outcome: Outcome) -> None:
         evaluation = self._judge(self._tickets.pop(ticket), outcome)
         # A task stopped by the end of this run is no outcome: a continued run measures it again.
         if self._store is not None and outcome.status != "cancelled":
@@ -154,8 +189,20 @@ class Desk:
             if isinstance(event, Finish):
                 self._file(self._judge(self._tickets.pop(event.ticket), _outcome(event)))
         if not self._script:
-            for ticket, unfinished in self._tickets.items():
-                self.engine.submit(ticket, unfinished)
+            self._start_again()
+
+    def _recall(self) -> None:
+        """Take from the journal what is pending where this run's budget ends, and no more."""
+        for event in self._script:
+            if isinstance(event, Finish) and event.ticket in self._tickets:
+                self._file(self._judge(self._tickets.pop(event.ticket), _outcome(event)))
+        self._script.clear()
+        self._start_again()
+
+    def _start_again(self) -> None:
+        """Measure what was being measured when the journal ended."""
+        for ticket, unfinished in self._tickets.items():
+            self._start(ticket, unfinished)
 
     def _absorb(self) -> None:
         """Take in all that the journal still holds, whatever this run would have proposed."""
@@ -168,8 +215,7 @@ class Desk:
             elif isinstance(event, Finish):
                 self._file(self._judge(self._tickets.pop(event.ticket), _outcome(event)))
         self._script.clear()
-        for ticket, unfinished in self._tickets.items():
-            self.engine.submit(ticket, unfinished)
+        self._start_again()
         self.submit(configuration)
 
     def _judge(self, configuration: Configuration, outcome: Outcome) -> Evaluation:

@@ -1,7 +1,8 @@
 """FencelineClassifier and FencelineRegressor: the best scikit-learn pipeline inside the fence."""
 
+import math
+import time
 import warnings
-from abc import abstractmethod
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -13,27 +14,32 @@ from numpy.typing import NDArray
 from sklearn.base import BaseEstimator, ClassifierMixin, RegressorMixin
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted
-from threadpoolctl import threadpool_limits
 
-from fenceline.certify import Certificate, certify, uncertified
 from fenceline.constraint import Constraint
+from fenceline.desk import Progress
 from fenceline.errors import InfeasibleError, MeasurementError
+from fenceline.evaluation import Engine, Limits
 from fenceline.metrics.metric import PipelineMetric
-from fenceline.metrics.trial import Rows, Table, Task, Trial
+from fenceline.metrics.trial import Table
 from fenceline.pipelines import check
-from fenceline.pipelines.catalogue import named_space
-from fenceline.pipelines.fence import fence, objective_metric, set_aside
-from fenceline.pipelines.measure import CrossValidation, Finished
+from fenceline.pipelines.ensemble import check_ensemble
+from fenceline.pipelines.fence import set_aside
+from fenceline.pipelines.hooks import Announcer, CallbackSupportMixin, with_callbacks
+from fenceline.pipelines.measure import CrossValidation, Finished, Folds
+from fenceline.pipelines.patience import Patience
 from fenceline.pipelines.prepare import preparation, warn_of_empty_columns
-from fenceline.problem import Evaluation, Problem
+from fenceline.pipelines.question import pose
+from fenceline.pipelines.results import cv_results
+from fenceline.problem import Problem
+from fenceline.refit import Finalist, Refit
 from fenceline.result import Result
 from fenceline.run import minimize
 from fenceline.space import Space
 
 DEFAULT_SECONDS = 60.0
 """The budget when none is given."""
-CANDIDATES = 3
-"""How many of the best pipelines may be tried on the rows kept from the search."""
+ENSEMBLE_SHARE = 0.25
+"""How much of the budget is left to choose who votes, where pipelines may."""
 
 
 def _delegated(method: str) -> Callable[[Any], Any]:
@@ -46,7 +52,7 @@ def _delegated(method: str) -> Callable[[Any], Any]:
     return offered
 
 
-class FencelineEstimator(BaseEstimator):  # type: ignore[misc] # scikit-learn is untyped
+class FencelineEstimator(CallbackSupportMixin, BaseEstimator):  # type: ignore[misc] # scikit-learn is untyped
     """What classifier and regressor share."""
 
     def __init__(
@@ -58,11 +64,17 @@ class FencelineEstimator(BaseEstimator):  # type: ignore[misc] # scikit-learn is
         seconds: float | None = None,
         evaluations: int | None = None,
         workers: int = 1,
-        cv: int | float = 3,
+        cv: Folds = 3,
         random_state: Any = 0,
         run_dir: str | Path | None = None,
         on_infeasible: Literal["raise", "warn"] = "raise",
         confidence: float = 0.95,
+        search_threshold: bool = True,
+        ensemble: int | None = None,
+        engine: str | Engine | None = None,
+        limits: Limits | None = None,
+        callbacks: Sequence[Callable[[Progress], None]] = (),
+        verbose: int = 0,
     ) -> None:
         self.objective = objective
         self.constraints = constraints
@@ -75,8 +87,21 @@ class FencelineEstimator(BaseEstimator):  # type: ignore[misc] # scikit-learn is
         self.run_dir = run_dir
         self.on_infeasible = on_infeasible
         self.confidence = confidence
+        self.search_threshold = search_threshold
+        self.ensemble = ensemble
+        self.engine = engine
+        self.limits = limits
+        self.callbacks = callbacks
+        self.verbose = verbose
 
-    def fit(self, X: Any, y: Any, groups: Mapping[str, Any] | None = None) -> Self:
+    @with_callbacks  # type: ignore[untyped-decorator] # scikit-learn is untyped
+    def fit(
+        self,
+        X: Any,
+        y: Any,
+        groups: Mapping[str, Any] | pd.DataFrame | None = None,
+        sample_weight: Any = None,
+    ) -> Self:
         """Search for the best pipeline inside the fence, and fit it.
 
         Parameters
@@ -86,43 +111,72 @@ class FencelineEstimator(BaseEstimator):  # type: ignore[misc] # scikit-learn is
             the pipeline.
         y : array of shape (rows,)
             What to predict.
-        groups : mapping of str to array, optional
+        groups : mapping of str to array, or DataFrame, optional
             Values, one per row, that constraints compare by name; columns of X need not be given.
+            Tools that split rows, such as `cross_validate`, can split a DataFrame.
+        sample_weight : array of shape (rows,), optional
+            How much each row counts, in fitting and in every metric but a function of your own;
+            0 leaves a row out. Models that take no weights (nearest neighbours, say) are left out
+            of the named spaces then, and refused in a space of your own; scalers and selectors
+            that take none are fitted without.
 
         Raises
         ------
         InfeasibleError
             No pipeline satisfies every constraint; ``result_`` and ``certificate_`` say more.
         """
-        constraints, metrics = fence(self.constraints)
-        check.check_settings(self)
-        X = check.check_X(self, X, reset=True)
-        y = check.check_y(self, X, y, self._kind)
-        task = self._task(y)
-        if task != "regression":
-            check.check_class_sizes(y, self.cv)
-        objective = objective_metric(self.objective, task)
-        metrics[objective.name] = objective
-        needed = {name for metric in metrics.values() for name in metric.groups}
-        table = Table(X, y, task, check.check_groups(X, groups, needed))
-        warn_of_empty_columns(X)
+        check_ensemble(self.ensemble)
+        asked = pose(self, X, y, groups, sample_weight)
+        table, metrics, constraints = asked.table, asked.metrics, asked.constraints
+        warn_of_empty_columns(table.X)
         seed = check.seed(self.random_state)
-        search, unseen = set_aside(table, metrics, self.cv if constraints else None, seed)
+        search, unseen = set_aside(table, metrics, asked.folds if constraints else None, seed)
+        folds = check.folds_among(asked.folds, search, len(table.y))
         measure = CrossValidation(
-            table.take(search), metrics, constraints, preparation(X), self.cv, seed
+            table.take(search), metrics, constraints, preparation(table.X), folds, seed
         )
-        space = named_space(self.space, task) if isinstance(self.space, str) else self.space
-        problem = Problem(space, measure, objective.name, constraints)
-        result = self._search(problem, seed)
-        finished = Finished(tuple(metrics))
-        self.result_ = replace(result, problem=replace(problem, measure=finished))
-        candidates = self._candidates(result)
-        self._refit(candidates, problem, replace(measure, table=table), search, unseen)
+        check.check_splits(measure)
+        problem = Problem(asked.space, measure, asked.objective, constraints)
+        metadata = None if sample_weight is None else {"sample_weight": sample_weight}
+        announcer = Announcer(self, self.evaluations, X=X, y=y, metadata=metadata)
+        whole = replace(measure, table=table)
+        deadline = time.monotonic() + (self._seconds or math.inf)
+        refit = Refit(problem, whole, search, unseen, self.confidence, deadline)
+        self._keep(self._search(problem, seed, announcer))
+        result, candidates = refit.candidates(self.result_, measure, self.ensemble or 0)
+        self._keep(result)
+        if result.ended == "interrupted" and not result.evaluations:
+            raise KeyboardInterrupt
+        if not candidates:
+            raise MeasurementError(result.message)
+        if result.best is None:
+            self._infeasible(result.message)
+        self._adopt(refit.best(candidates), table)
+        announcer.end()
         return self
+
+    @property
+    def cv_results_(self) -> dict[str, Any]:
+        """Every pipeline that was measured, as scikit-learn's searches show theirs."""
+        return cv_results(self.result_)
 
     def predict(self, X: Any) -> NDArray[Any]:
         """Predict with the pipeline that was found."""
         return np.asarray(self._ask("predict", X))
+
+    def save(self, path: str | Path) -> None:
+        """Write the fitted model to a file that :func:`fenceline.load` reads, without pickle.
+
+        Parameters
+        ----------
+        path : str or Path
+            Of the file; one that is there is replaced. The data of the search are not in it, and
+            functions of your own (metrics, callbacks) are named in it but not stored.
+        """
+        # skops takes a second to import.
+        from fenceline.saving import write
+
+        write(self, path)
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
@@ -135,10 +189,6 @@ class FencelineEstimator(BaseEstimator):  # type: ignore[misc] # scikit-learn is
 
     _kind = "classification"
 
-    @abstractmethod
-    def _task(self, y: NDArray[Any]) -> Task:
-        """Return which kind of problem the target poses."""
-
     def _ask(self, method: str, X: Any) -> Any:
         check_is_fitted(self, "best_pipeline_")
         X = check.check_X(self, X, reset=False)
@@ -149,11 +199,17 @@ class FencelineEstimator(BaseEstimator):  # type: ignore[misc] # scikit-learn is
             X = X.to_numpy()
         return getattr(self.best_pipeline_, method)(X)
 
-    def _search(self, problem: Problem, seed: int) -> Result:
-        seconds = self.seconds
-        if seconds is None and self.evaluations is None:
-            seconds = DEFAULT_SECONDS
-        result = minimize(
+    @property
+    def _seconds(self) -> float | None:
+        """The budget in seconds; None where evaluations alone decide."""
+        given = self.seconds is not None or self.evaluations is not None
+        return self.seconds if given else DEFAULT_SECONDS
+
+    def _search(self, problem: Problem, seed: int, announcer: Announcer) -> Result:
+        seconds = self._seconds
+        if seconds is not None and self.ensemble:
+            seconds *= 1 - ENSEMBLE_SHARE
+        return minimize(
             problem,
             evaluations=self.evaluations,
             seconds=seconds,
@@ -161,84 +217,49 @@ class FencelineEstimator(BaseEstimator):  # type: ignore[misc] # scikit-learn is
             run_dir=self.run_dir,
             seed=seed,
             # A clock can only stop a fit that runs in a process of its own.
-            engine=None if seconds is None else "local",
+            engine=self.engine or (None if seconds is None else "local"),
+            limits=self.limits,
+            callbacks=[*self.callbacks, announcer, Patience(), *self._displays(problem, seconds)],
         )
-        if any(e.ok for e in result.evaluations) or result.ended != "seconds":
-            return result
-        # The budget was too small for even one pipeline: measure the first, so that there is a model.
-        return minimize(problem, evaluations=1, seed=seed)
 
-    def _candidates(self, result: Result) -> list[Evaluation]:
-        """Return the pipelines to try on unseen rows, the best first."""
-        if result.best is not None:
-            feasible = [e for e in result.evaluations if e.feasible]
-            return sorted(feasible, key=lambda e: e.objective)[:CANDIDATES]
-        if result.nearest_miss is None:
-            if result.ended == "interrupted" and not result.evaluations:
-                raise KeyboardInterrupt
-            raise MeasurementError(result.message)
-        if self.on_infeasible == "raise":
-            raise InfeasibleError(result.message)
-        warnings.warn(result.message, UserWarning, stacklevel=4)
-        return [result.nearest_miss]
+    def _keep(self, result: Result) -> None:
+        """Keep the result, without the data of the search."""
+        measure = Finished(tuple(result.problem.measure.metrics))  # type: ignore[attr-defined]
+        self.result_ = replace(result, problem=replace(result.problem, measure=measure))
 
-    def _refit(
-        self,
-        candidates: Sequence[Evaluation],
-        problem: Problem,
-        measure: CrossValidation,
-        search: Rows,
-        unseen: Rows,
-    ) -> None:
-        """Fit the best candidate on all rows of the search that unseen rows confirm."""
-        tried: list[tuple[Evaluation, Trial, Certificate | None]] = []
-        for candidate in candidates:
-            with warnings.catch_warnings(), threadpool_limits(limits=1):
-                warnings.simplefilter("ignore")  # counted when the candidate was measured
-                trial = measure.trial(candidate.configuration, search, unseen)
-                certificate = self._certificate(problem, candidate, measure, trial)
-            tried.append((candidate, trial, certificate))
-            if certificate is None or certificate.status == "certified" or not unseen.size:
-                break
-        ranks = ("certified", "feasible", "infeasible")
-        best = min(tried, key=lambda t: 0 if t[2] is None else ranks.index(t[2].status))
-        candidate, trial, self.certificate_ = best
-        self.best_pipeline_ = trial.pipeline
-        self.best_configuration_ = candidate.configuration
-        self.best_metrics_ = dict(candidate.metrics)
-        self._framed_ = isinstance(measure.table.X, pd.DataFrame)
-        if self._kind == "classification":
-            self.classes_ = measure.table.classes
-        if self.certificate_ is not None and self.certificate_.status == "infeasible":
-            self._report_infeasible()
+    def _displays(
+        self, problem: Problem, seconds: float | None
+    ) -> list[Callable[[Progress], None]]:
+        """Return what shows the run to the user: nothing unless asked."""
+        if not self.verbose:
+            return []
+        from fenceline import progress
 
-    def _certificate(
-        self, problem: Problem, candidate: Evaluation, measure: CrossValidation, trial: Trial
-    ) -> Certificate | None:
-        if not problem.constraints:
-            return None
-        if not trial.rows.size:
-            return uncertified(problem.constraints, candidate.metrics)
-        try:
-            return certify(
-                trial,
-                problem.constraints,
-                measure.metrics,
-                confidence=self.confidence,
-                candidates=CANDIDATES,
-                random_state=measure.random_state,
+        return [
+            progress.Progress(
+                problem, seconds=seconds, evaluations=self.evaluations, verbosity=self.verbose
             )
-        except MeasurementError:
-            # A metric may not be defined on few rows, for want of a group, say.
-            return uncertified(problem.constraints, candidate.metrics)
+        ]
 
-    def _report_infeasible(self) -> None:
-        if self.result_.best is None:
-            return  # the search said so already
-        message = (
-            f"No pipeline that the search found feasible is confirmed by unseen rows.\n{self.certificate_}\n"
-            "Tighten the bounds of the search, give it more rows, or loosen the constraint."
-        )
+    def _adopt(self, best: Finalist, table: Table) -> None:
+        """Become the model that was chosen."""
+        members = best.candidate.members
+        self.certificate_ = best.certificate
+        self.best_pipeline_ = best.trial.pipeline
+        self.best_configuration_ = members[0] if len(set(members)) == 1 else members
+        self.best_metrics_ = dict(best.candidate.metrics)
+        self._framed_ = isinstance(table.X, pd.DataFrame)
+        if self._kind == "classification":
+            self.classes_ = table.classes
+        searched = self.result_.best is not None  # if not, the search said so already
+        if searched and best.certificate is not None and best.certificate.status == "infeasible":
+            self._infeasible(
+                "No pipeline that the search found feasible is confirmed by unseen rows.\n"
+                f"{best.certificate}\n"
+                "Tighten the bounds of the search, give it more rows, or loosen the constraint."
+            )
+
+    def _infeasible(self, message: str) -> None:
         if self.on_infeasible == "raise":
             raise InfeasibleError(message)
         warnings.warn(message, UserWarning, stacklevel=4)
@@ -258,12 +279,14 @@ class FencelineClassifier(ClassifierMixin, FencelineEstimator):  # type: ignore[
     space : str or Space
         ``"default"``, ``"paper"``, ``"small"`` or your own.
     seconds, evaluations : float, int
-        The budget of the search, whichever ends first; 60 seconds if neither is given. The
-        certificate and the last fit come after it.
+        The budget of the search, whichever ends first; 60 seconds if neither is given. One
+        last fit and the certificate come after it, further candidates only within five seconds.
     workers : int
         Pipelines measured at the same time.
-    cv : int or float
-        Folds, or the share of rows to hold out once.
+    cv : int, float or list of pairs
+        Folds, or the share of rows to hold out once; or pairs of row numbers to fit on and to
+        measure on, as scikit-learn's splitters yield them. Rows for the certificate are drawn
+        at random, and taken out of such pairs.
     random_state : int, RandomState or None
         Same number, same search.
     run_dir : path, optional
@@ -273,25 +296,38 @@ class FencelineClassifier(ClassifierMixin, FencelineEstimator):  # type: ignore[
         error, or the nearest miss with a warning.
     confidence : float
         Of the certificate as a whole.
+    search_threshold : bool
+        Whether the decision threshold between two classes is searched like a hyper-parameter when
+        the objective or a constraint depends on decisions (error rates, accuracy, F1, shares
+        selected, functions of your own). False keeps to even odds. A space that has a module
+        "threshold" is left as it is; :func:`fenceline.pipelines.with_threshold` adds it with a
+        range of your own.
+    ensemble : int, optional
+        How many votes a committee of pipelines may have. It is chosen among the feasible ones, and
+        kept only if it is feasible as a whole and better than the best alone; a quarter of
+        `seconds` is spent on it. 0 or None looks for a single pipeline.
+    engine, limits, callbacks
+        Where pipelines are measured, what one measurement may use, and who is told: as in
+        :func:`fenceline.minimize`.
+    verbose : int
+        0 prints nothing, 1 shows the search as it goes, 2 every pipeline that is measured.
 
     Attributes
     ----------
     best_pipeline_ : Pipeline
-        Plain scikit-learn, fitted.
+        Plain scikit-learn, fitted; with `ensemble` it may be a voter of several.
     best_metrics_ : dict
         What cross-validation measured of it.
     best_configuration_ : Configuration
-        Its place in the space.
+        Its place in the space; for a voter a tuple, each member as often as it has votes.
     certificate_ : Certificate or None
         What rows kept from the search say about it; None without constraints.
     result_ : Result
-        The whole search; ``result_.to_frame()`` is a table of it.
+        The whole search; ``result_.to_frame()`` is a table of it, and ``cv_results_`` the same as
+        a dict of arrays.
     classes_, n_features_in_, feature_names_in_
         As everywhere in scikit-learn.
     """
-
-    def _task(self, y: NDArray[Any]) -> Task:
-        return check.classification_task(y)
 
     @_delegated("predict_proba")
     def predict_proba(self, X: Any) -> NDArray[np.float64]:
@@ -312,6 +348,3 @@ class FencelineRegressor(RegressorMixin, FencelineEstimator):  # type: ignore[mi
     """
 
     _kind = "regression"
-
-    def _task(self, y: NDArray[Any]) -> Task:
-        return "regression"

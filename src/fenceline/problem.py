@@ -2,7 +2,7 @@
 
 import math
 import numbers
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any, Literal, Protocol, TypeAlias
@@ -17,12 +17,15 @@ from fenceline.rules import Rule, broken, read_rules
 from fenceline.space import Space
 
 Measure: TypeAlias = Callable[..., Mapping[str, Any]]
-"""Takes a configuration (and, if it likes, ``fidelity=``) and returns every metric by name."""
+"""Takes a configuration (and, if it likes, ``fidelity=`` and ``incumbent=``) and returns every metric by name."""
 
 Status: TypeAlias = Literal[
     "ok", "error", "timeout", "memory", "crashed", "cancelled", "lost", "forbidden"
 ]
 """How the measurement of one configuration ended; a forbidden one was never started."""
+
+RESERVED = frozenset({"feasible", "violation", "status", "seconds", "message"})
+"""Columns that a table of evaluations has of its own; no metric may bear such a name."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,9 +70,11 @@ class Problem:
         The pipelines to choose from.
     measure : callable
         ``measure(configuration)`` returns a mapping with the objective and every constrained
-        metric, each a number or a pair of a number and its standard error. It may raise: the pipeline then counts as failed, and the search goes on. If it
-        has an attribute ``metrics`` (names), unknown names are refused at once instead of at
-        the first evaluation.
+        metric, each a number or a pair of a number and its standard error. It may raise: the
+        pipeline then counts as failed, and the search goes on. If it has an attribute ``metrics``
+        (names), unknown names are refused at once instead of at the first evaluation. If it has
+        a parameter ``incumbent``, it is told of the best feasible pipeline so far (None before
+        the first), and may stop short of measuring in full what cannot beat it.
     objective : str
         Name of the metric to minimise.
     constraints : sequence of Constraint or str
@@ -113,6 +118,9 @@ class Problem:
         object.__setattr__(self, "constraints", constraints)
         object.__setattr__(self, "allowed", read_rules(self.allowed, self.space))
         declared = getattr(self.measure, "metrics", None)
+        named = (self.objective, *(c.metric for c in constraints), *(declared or ()))
+        if taken := self._taken(named):
+            raise DefinitionError(taken)
         if declared is not None:
             for name in (self.objective, *(c.metric for c in constraints)):
                 if name not in declared:
@@ -166,11 +174,22 @@ class Problem:
                 raise MeasurementError(
                     f"`measure` did not return the {role} metric {name!r}.{suggestion(name, map(str, measured))}"
                 )
+        if taken := self._taken(map(str, measured)):
+            raise MeasurementError(taken)
         self.errors(measured)
         return {
             str(name): _plain(str(name), value[0] if _paired(value) else value)
             for name, value in measured.items()
         }
+
+    def _taken(self, metrics: Iterable[str]) -> str:
+        """Say which metric bears the name of something else in a table of evaluations, if one does."""
+        columns = RESERVED.union(module.name for module in self.space.modules)
+        for name in metrics:
+            if name in columns:
+                what = "column of results" if name in RESERVED else "module of the space"
+                return f"A metric cannot be called {name!r}, for that is a {what}; rename it, to 'measured_{name}' say."
+        return ""
 
     def errors(self, measured: Mapping[str, Any]) -> dict[str, float]:
         """Return the standard errors in a measurement, or say what is wrong with one."""

@@ -79,7 +79,7 @@ def minimize(
     """
     if not isinstance(problem, Problem):
         raise DefinitionError(f"minimize: problem must be a Problem. Got {problem!r}.")
-    _check_budget(evaluations, seconds)
+    check_budget(evaluations, seconds)
     if isinstance(seed, bool) or not isinstance(seed, numbers.Integral) or seed < 0:
         raise DefinitionError(f"minimize: seed must be a whole number of at least 0. Got {seed!r}.")
     algorithm = ADMM() if algorithm is None else algorithm
@@ -145,7 +145,8 @@ def _terminable() -> Iterator[None]:
         signal.signal(signal.SIGTERM, before)
 
 
-def _check_budget(evaluations: object, seconds: object) -> None:
+def check_budget(evaluations: object, seconds: object) -> None:
+    """Refuse a budget that is none, or that ends before it starts."""
     if evaluations is None and seconds is None:
         raise BudgetError("minimize: give evaluations=, seconds= or both; a run needs an end.")
     if evaluations is not None and (

@@ -5,6 +5,7 @@ import pandas as pd
 import pytest
 from scipy import sparse
 from sklearn.base import clone
+from sklearn.impute import SimpleImputer
 
 from fenceline.errors import DefinitionError
 from fenceline.pipelines.prepare import (
@@ -123,3 +124,10 @@ def test_a_column_without_any_value_is_left_out_with_a_warning():
 def test_a_table_without_any_value_is_refused():
     with pytest.raises(DefinitionError, match="nothing to learn"):
         preparation(pd.DataFrame({"a": [None, None]}))
+
+
+def test_numbers_are_imputed_as_by_scikit_learns_own_median():
+    table = np.random.default_rng(0).normal(size=(41, 4))
+    table[::3, 0] = table[1::4, 1] = table[:, 2] = np.nan
+    theirs = SimpleImputer(strategy="median", keep_empty_features=True).fit_transform(table)
+    assert np.array_equal(preparation(table).fit_transform(table), theirs)

@@ -1,5 +1,4 @@
 import sys
-from types import ModuleType, SimpleNamespace
 
 import pandas as pd
 import pytest
@@ -132,66 +131,57 @@ def test_an_optuna_study_is_kept_in_the_storage_it_is_given(result, tmp_path):
     assert again.best_value == result[0].best.objective
 
 
-class FakeRuns(ModuleType):
-    """The part of MLflow's fluent interface that is used; it keeps what it is told."""
+@pytest.fixture
+def mlflow(tmp_path, monkeypatch):
+    """The real MLflow, keeping its runs in a directory of the test."""
+    monkeypatch.setenv("MLFLOW_ALLOW_FILE_STORE", "true")  # a database takes seconds to be made
+    monkeypatch.setenv("MLFLOW_TRACKING_URI", (tmp_path / "mlruns").as_uri())
+    return pytest.importorskip(
+        "mlflow", reason="MLflow is not installed; pip install fenceline[mlflow]"
+    )
 
-    def __init__(self):
-        super().__init__("mlflow")
-        self.open, self.runs = [], []
 
-    def start_run(self, run_name, nested=False):
-        assert nested == bool(self.open), "a run inside another must say so"
-        run = SimpleNamespace(
-            name=run_name, parent=self.open[-1] if nested else None, params={}, metrics={}, tags={}
+@pytest.mark.filterwarnings("default::FutureWarning")  # about the future of directories
+def test_mlflow_gets_one_run_with_a_nested_one_for_each_evaluation(run, result, mlflow):
+    number = to_mlflow(run, name="credit")
+    client, evaluations = mlflow.MlflowClient(), result[0].evaluations
+    outer = client.get_run(number)
+    inner = client.search_runs(
+        [outer.info.experiment_id], f"tags.mlflow.parentRunId = '{number}'", max_results=100
+    )
+    inner.sort(key=lambda nested: int(nested.info.run_name.removeprefix("credit-")))
+    assert mlflow.active_run() is None
+    assert (outer.info.run_name, outer.info.status) == ("credit", "FINISHED")
+    assert outer.data.metrics == {"loss": result[0].best.objective}
+    assert outer.data.params == {
+        "objective": "loss",
+        "constraints": "latency_us <= 10, rate == 0.5 +- 0.1",
+    }
+    for nested, evaluation in zip(inner, evaluations, strict=True):
+        model = evaluation.configuration["model"]
+        named = {f"model.{model.algorithm}.{k}": str(v) for k, v in model.params.items()}
+        scale = evaluation.configuration["scale"].algorithm
+        assert nested.data.params == {"scale": scale, "model": model.algorithm} | named
+        assert nested.info.status == ("FINISHED" if evaluation.ok else "FAILED")
+        assert nested.data.tags["status"] == evaluation.status
+        assert nested.data.tags["message"] == evaluation.message
+        assert nested.data.metrics == evaluation.metrics | {"seconds": evaluation.seconds} | (
+            {"violation": evaluation.violation} if evaluation.ok else {}
         )
-        self.open.append(run)
-        self.runs.append(run)
-        return FakeActiveRun(self, str(len(self.runs)))
-
-    def end_run(self, status="FINISHED"):
-        self.open.pop().status = status
-
-    def log_params(self, params):
-        self.open[-1].params.update(params)
-
-    def set_tags(self, tags):
-        self.open[-1].tags.update(tags)
-
-    def log_metrics(self, metrics):
-        assert all(isinstance(v, float) for v in metrics.values())
-        self.open[-1].metrics.update(metrics)
-
-    def log_metric(self, key, value):
-        self.log_metrics({key: value})
 
 
-class FakeActiveRun:
-    def __init__(self, runs, run_id):
-        self.runs = runs
-        self.info = SimpleNamespace(run_id=run_id)
-
-    def __enter__(self):
-        return self
-
-    def __exit__(self, kind, *_):
-        self.runs.end_run("FINISHED" if kind is None else "FAILED")
-
-
-def test_mlflow_gets_one_run_with_a_nested_one_for_each_evaluation(run, result, monkeypatch):
-    mlflow = FakeRuns()
-    monkeypatch.setitem(sys.modules, "mlflow", mlflow)
-    assert to_mlflow(run, name="credit") == "1"
-    outer, *inner = mlflow.runs
-    evaluations = result[0].evaluations
-    assert not mlflow.open
-    assert outer.metrics == {"loss": result[0].best.objective}
-    assert outer.params["constraints"] == "latency_us <= 10, rate == 0.5 +- 0.1"
-    assert all(nested.parent is outer for nested in inner)
-    assert [r.status for r in inner] == ["FINISHED" if e.ok else "FAILED" for e in evaluations]
-    assert [r.metrics.get("loss") for r in inner] == [e.metrics.get("loss") for e in evaluations]
-    assert [r.params["model"] for r in inner] == [
-        e.configuration["model"].algorithm for e in evaluations
-    ]
+@pytest.mark.filterwarnings("default::FutureWarning")
+def test_mlflow_gets_names_in_letters_that_it_takes(mlflow):
+    name = "score_gap(roc_auc,Age,bins=30:40)"
+    space = fl.Space([fl.Module("a (first)", [fl.Algorithm("x=y", {"p[0]": fl.Real(0, 1)})])])
+    problem = fl.Problem(space, lambda _: {name: 0.5}, objective=name)
+    number = to_mlflow(fl.minimize(problem, evaluations=1))
+    client = mlflow.MlflowClient()
+    outer = client.get_run(number)
+    assert outer.data.metrics == {"score_gap_roc_auc_Age_bins_30_40_": 0.5}
+    nested = f"tags.mlflow.parentRunId = '{number}'"
+    (inner,) = client.search_runs([outer.info.experiment_id], nested)
+    assert set(inner.data.params) == {"a _first_", "a _first_.x_y.p_0_"}
 
 
 @pytest.mark.parametrize(

@@ -31,6 +31,11 @@ class Custom(PipelineMetric):
 
     function: Function
 
+    @property
+    def decides(self) -> bool:
+        """Nobody knows what a function asks the pipeline for; costs of decisions are the usual case."""
+        return True
+
     def parts(self, trial: Trial, at: Rows | None = None) -> Parts:
         """Call the function."""
         at = np.arange(len(trial.rows)) if at is None else at
@@ -41,9 +46,9 @@ class Custom(PipelineMetric):
         X, y = take(trial.X, at).copy(), table.y[rows]
         value = self.function(trial.pipeline, X, y, groups)
         if not isinstance(value, numbers.Real) or not np.isfinite(float(value)):
-            raise MeasurementError(
-                f"Metric {self.name!r} must return a finite number. Got {value!r}."
-            )
+            # An array's values would differ from pipeline to pipeline, and so would the message.
+            what = f"an array of shape {np.shape(value)}" if np.ndim(value) else repr(value)
+            raise MeasurementError(f"Metric {self.name!r} must return a finite number. Got {what}.")
         return np.array([float(value)])
 
     def __le__(self, bound: float) -> Constraint:
@@ -64,7 +69,8 @@ def custom(function: Function, name: str | None = None) -> Custom:
     ----------
     function : callable
         ``function(pipeline, X, y, groups) -> float``: the fitted pipeline, rows it was not fitted
-        on with the user's own labels, and a mapping from group names to values.
+        on with the user's own labels, and a mapping from group names to values. Weights of rows
+        are not handed to it; what it needs of them can be given as a group.
     name : str, optional
         By default the function's own.
     """

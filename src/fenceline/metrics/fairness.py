@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from fenceline.errors import DefinitionError, MeasurementError
 from fenceline.metrics.metric import Contrast, Parts, PipelineMetric
-from fenceline.metrics.scores import is_unit, scored, scorer_name
+from fenceline.metrics.scores import decides, is_unit, scored, scorer_name, weighable
 from fenceline.metrics.trial import Rows, Task, Trial
 
 _RESERVED = frozenset("(),=")
@@ -59,6 +59,16 @@ class ScoreGap(GroupMetric):
         """Whether every group needs rows of every class."""
         return self.scorer.startswith(("roc_auc", "average_precision"))
 
+    @property
+    def decides(self) -> bool:
+        """Whether the score is one of decisions."""
+        return decides(self.scorer)
+
+    @property
+    def weighable(self) -> bool:
+        """Whether the scorer takes weights."""
+        return weighable(self.scorer)
+
     def parts(self, trial: Trial, at: Rows | None = None) -> Parts:
         """Return the score of each group."""
         values = []
@@ -81,13 +91,25 @@ class SelectionRates(GroupMetric):
     contrast: ClassVar[Contrast] = "gap"
     tasks: ClassVar[tuple[Task, ...]] = ("binary",)
 
+    @property
+    def unit(self) -> bool:
+        """A rate lies between 0 and 1."""
+        return True
+
+    @property
+    def decides(self) -> bool:
+        """Selections are decisions."""
+        return True
+
     def parts(self, trial: Trial, at: Rows | None = None) -> Parts:
         """Return the selection rate of each group."""
         groups = self._by_group(trial, at)
-        return np.array([np.mean(trial.answers.predict(rows) == 1) for _, rows in groups])
+        return np.array([trial.share(trial.answers.predict(rows) == 1, rows) for _, rows in groups])
 
-    def rates(self, trial: Trial) -> list[tuple[int, int]]:
+    def rates(self, trial: Trial) -> list[tuple[int, int]] | None:
         """Return the selected and all rows of each group."""
+        if trial.weights is not None:
+            return None
         groups = [rows for _, rows in self._by_group(trial, None)]
         return [(int(np.sum(trial.answers.predict(rows) == 1)), rows.size) for rows in groups]
 
@@ -121,6 +143,16 @@ class EqualizedOdds(GroupMetric):
         """Every group needs rows of both classes."""
         return True
 
+    @property
+    def unit(self) -> bool:
+        """A rate lies between 0 and 1."""
+        return True
+
+    @property
+    def decides(self) -> bool:
+        """Rates of errors are about decisions."""
+        return True
+
     def parts(self, trial: Trial, at: Rows | None = None) -> Parts:
         """Return the false-positive rates of all groups, then their true-positive rates."""
         groups = self._by_group(trial, at)
@@ -129,8 +161,10 @@ class EqualizedOdds(GroupMetric):
         ]
         return np.array(rates)
 
-    def rates(self, trial: Trial) -> list[tuple[int, int]]:
+    def rates(self, trial: Trial) -> list[tuple[int, int]] | None:
         """Return the positives predicted and the cases, in the order of the parts."""
+        if trial.weights is not None:
+            return None
         groups = [rows for _, rows in self._by_group(trial, None)]
         cases = [rows[trial.target[rows] == truth] for truth in (0, 1) for rows in groups]
         return [(int(np.sum(trial.answers.predict(rows) == 1)), rows.size) for rows in cases]
@@ -147,7 +181,7 @@ class EqualizedOdds(GroupMetric):
                 f"{self.name}: group {label!r} has no {kind} row, so one of its rates is not "
                 "defined; merge it with another group."
             )
-        return float(np.mean(trial.answers.predict(cases) == 1))
+        return trial.share(trial.answers.predict(cases) == 1, cases)
 
 
 def score_gap(scorer: str, group: str, bins: Sequence[float] | None = None) -> ScoreGap:

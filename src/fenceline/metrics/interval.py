@@ -24,7 +24,7 @@ from fenceline.metrics.trial import Trial
 RESAMPLES = 300
 CUSTOM_RESAMPLES = 50
 """A user's own function predicts anew each time it is called."""
-_LATENCY_FREEDOM = 3
+LATENCY_FREEDOM = 3
 """Degrees of freedom of a latency's standard error, which comes from four stretches of time."""
 
 Bounds: TypeAlias = tuple[float, float, float]
@@ -51,7 +51,7 @@ def interval(metric: PipelineMetric, trial: Trial, risk: float, rng: np.random.G
     reading = metric.read(trial)
     value = metric.combine(reading.parts)
     if metric.resource:
-        reach = float(stats.t.ppf(1 - risk, _LATENCY_FREEDOM)) * reading.error
+        reach = float(stats.t.ppf(1 - risk, LATENCY_FREEDOM)) * reading.error
         return value, value - reach, value + reach
     parts = _part_bounds(metric, trial, reading.parts, risk, rng)
     if metric.contrast == "none":
@@ -124,7 +124,7 @@ def _standard_errors(
 ) -> tuple[NDArray[np.float64], int]:
     """Return every part's standard error by drawing rows again, and the size of the smallest cell."""
     cells = _cells(metric, trial)
-    smallest = min(cell.size for cell in cells)
+    smallest = min(_size(cell, trial.weights) for cell in cells)
     drawn = []
     for _ in range(CUSTOM_RESAMPLES if isinstance(metric, Custom) else RESAMPLES):
         at = np.concatenate([rng.choice(cell, cell.size) for cell in cells])
@@ -132,6 +132,13 @@ def _standard_errors(
     errors = np.std(drawn, axis=0, ddof=1)
     # Drawing from n rows underestimates the variance by (n - 1) / n.
     return errors * math.sqrt(smallest / max(1, smallest - 1)), smallest
+
+
+def _size(cell: NDArray[np.intp], weights: NDArray[np.float64] | None) -> int:
+    """Return how many rows of equal weight would say as much (Kish's effective sample size)."""
+    if weights is None:
+        return cell.size
+    return max(1, int(weights[cell].sum() ** 2 / np.square(weights[cell]).sum()))
 
 
 def _cells(metric: PipelineMetric, trial: Trial) -> list[NDArray[np.intp]]:

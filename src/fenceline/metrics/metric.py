@@ -57,6 +57,16 @@ class PipelineMetric(Metric):
         return False
 
     @property
+    def decides(self) -> bool:
+        """Whether it depends on hard decisions between two classes, hence on the threshold."""
+        return False
+
+    @property
+    def weighable(self) -> bool:
+        """Whether rows can count differently in it."""
+        return True
+
+    @property
     def groups(self) -> tuple[str, ...]:
         """Names of the groups it compares."""
         return ()
@@ -78,5 +88,5 @@ class PipelineMetric(Metric):
         return self.combine(self.read(trial).parts)
 
     def rates(self, trial: Trial) -> list[tuple[int, int]] | None:
-        """Return events and cases of every part if all are plain rates, for exact bounds."""
+        """Return events and cases of every part if all are plain, unweighted rates: for exact bounds."""
         return None

@@ -4,6 +4,7 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 import numpy as np
+from numpy.typing import NDArray
 
 from fenceline.errors import MeasurementError
 from fenceline.metrics.metric import Parts, PipelineMetric
@@ -19,22 +20,35 @@ class ErrorRate(PipelineMetric):
 
     tasks: ClassVar[tuple[Task, ...]] = ("binary",)
 
+    @property
+    def unit(self) -> bool:
+        """A rate lies between 0 and 1."""
+        return True
+
+    @property
+    def decides(self) -> bool:
+        """Errors are wrong decisions."""
+        return True
+
     def parts(self, trial: Trial, at: Rows | None = None) -> Parts:
         """Return the rate."""
-        events, cases = self._count(trial, at)
-        return np.array([events / cases])
+        cases, wrong = self._errors(trial, at)
+        return np.array([trial.share(wrong, cases)])
 
-    def rates(self, trial: Trial) -> list[tuple[int, int]]:
+    def rates(self, trial: Trial) -> list[tuple[int, int]] | None:
         """Return the errors and the rows of the class."""
-        return [self._count(trial, None)]
+        if trial.weights is not None:
+            return None
+        cases, wrong = self._errors(trial, None)
+        return [(int(wrong.sum()), cases.size)]
 
-    def _count(self, trial: Trial, at: Rows | None) -> tuple[int, int]:
+    def _errors(self, trial: Trial, at: Rows | None) -> tuple[Rows, NDArray[np.bool_]]:
+        """Return the rows of the class, and which of them are taken for the other."""
         at = np.arange(len(trial.rows)) if at is None else at
         cases = at[trial.target[at] == self.truth]
         if not cases.size:
             raise MeasurementError(f"{self.name}: no row has the class that it is about.")
-        wrong = trial.answers.predict(cases) != self.truth
-        return int(wrong.sum()), int(cases.size)
+        return cases, trial.answers.predict(cases) != self.truth
 
 
 def false_positive_rate() -> ErrorRate:

@@ -9,7 +9,6 @@ from typing import Any, ClassVar
 import numpy as np
 import pandas as pd
 from scipy import sparse
-from scipy.stats import rankdata
 from sklearn.exceptions import UndefinedMetricWarning
 from sklearn.metrics import get_scorer, get_scorer_names, log_loss
 
@@ -34,6 +33,40 @@ _UNIT = (
     "roc_auc",
     "top_k",
 )
+_SOFT = (
+    "average_precision",
+    "d2_brier",
+    "d2_log_loss",
+    "neg_brier",
+    "neg_log_loss",
+    "roc_auc",
+    "top_k",
+)
+"""Scores of classifiers that look at probabilities or ranks, not at decisions."""
+_NUMBERS = (
+    "d2_absolute_error",
+    "explained_variance",
+    "neg_max_error",
+    "neg_mean_",
+    "neg_median_",
+    "neg_root_",
+    "r2",
+)
+"""Scores of regressors."""
+_UNWEIGHTED = (
+    "adjusted_",
+    "completeness",
+    "fowlkes_mallows",
+    "homogeneity",
+    "mutual_info",
+    "neg_max_error",
+    "neg_negative_likelihood_ratio",
+    "normalized_mutual_info",
+    "positive_likelihood_ratio",
+    "rand_score",
+    "v_measure",
+)
+"""Scores in which scikit-learn lets all rows count the same."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -49,9 +82,19 @@ class Score(PipelineMetric):
         """Whether the score lies between 0 and 1."""
         return is_unit(self.scorer)
 
+    @property
+    def decides(self) -> bool:
+        """Whether the score is one of decisions."""
+        return decides(self.scorer)
+
+    @property
+    def weighable(self) -> bool:
+        """Whether the scorer takes weights."""
+        return weighable(self.scorer)
+
     def rates(self, trial: Trial) -> list[tuple[int, int]] | None:
         """Return the rows that are right, if the score is the share of them."""
-        if self.scorer != "accuracy":
+        if self.scorer != "accuracy" or trial.weights is not None:
             return None
         right = trial.answers.predict(np.arange(len(trial.rows))) == trial.target
         return [(int(right.sum()), right.size)]
@@ -73,6 +116,16 @@ class Loss(PipelineMetric):
         """Names of the groups the metric compares."""
         return self.of.groups
 
+    @property
+    def decides(self) -> bool:
+        """Whether the metric depends on decisions."""
+        return self.of.decides
+
+    @property
+    def weighable(self) -> bool:
+        """Whether rows can count differently in the metric."""
+        return self.of.weighable
+
     def parts(self, trial: Trial, at: Rows | None = None) -> Parts:
         """Return the metric's own parts."""
         return self.of.parts(trial, at)
@@ -88,6 +141,16 @@ class Robustness(PipelineMetric):
 
     scorer: str
     noise: float
+
+    @property
+    def decides(self) -> bool:
+        """Whether the score is one of decisions."""
+        return decides(self.scorer)
+
+    @property
+    def weighable(self) -> bool:
+        """Whether the scorer takes weights."""
+        return weighable(self.scorer)
 
     def parts(self, trial: Trial, at: Rows | None = None) -> Parts:
         """Return the drop of the score."""
@@ -158,6 +221,21 @@ def is_unit(scorer: str) -> bool:
     return scorer.startswith(_UNIT)
 
 
+def for_numbers(scorer: str) -> bool:
+    """Tell whether a score is about predicted numbers, not about classes."""
+    return scorer.startswith(_NUMBERS)
+
+
+def decides(scorer: str) -> bool:
+    """Tell whether a score of two classes depends on hard decisions."""
+    return not scorer.startswith(_SOFT)
+
+
+def weighable(scorer: str) -> bool:
+    """Tell whether rows can count differently in a score."""
+    return not scorer.startswith(_UNWEIGHTED)
+
+
 def scored(scorer: str, trial: Trial, at: Rows | None = None) -> float:
     """Return a score on all or some rows of a trial."""
     at = np.arange(len(trial.rows)) if at is None else at
@@ -173,11 +251,12 @@ def scored(scorer: str, trial: Trial, at: Rows | None = None) -> float:
 
 
 def _by_scorer(scorer: str, trial: Trial, at: Rows) -> float:
-    return float(get_scorer(scorer)(trial.answers, at, trial.target[at]))
+    weights = {} if trial.weights is None else {"sample_weight": trial.weights[at]}
+    return float(get_scorer(scorer)(trial.answers, at, trial.target[at], **weights))
 
 
 def _auroc(scorer: str, trial: Trial, at: Rows) -> float:
-    """Return the share of pairs in order, ties counting half: scikit-learn's value, many times faster.
+    """Return the (weighted) share of pairs in order, ties counting half: scikit-learn's value, faster.
 
     A gap between groups is resampled hundreds of times for a certificate.
     """
@@ -188,18 +267,29 @@ def _auroc(scorer: str, trial: Trial, at: Rows) -> float:
         risk = answers.decision_function(at)
     else:
         risk = answers.predict_proba(at)[:, 1]
-    positive = trial.target[at] == 1
-    positives, negatives = int(positive.sum()), int((~positive).sum())
-    if not positives or not negatives:
+    weights = np.ones(len(at)) if trial.weights is None else trial.weights[at]
+    values, place = np.unique(risk, return_inverse=True)
+    positives, negatives = (
+        np.bincount(place, weights * (trial.target[at] == truth), len(values)) for truth in (1, 0)
+    )
+    if not positives.any() or not negatives.any():
         return math.nan
-    surplus = rankdata(risk)[positive].sum() - positives * (positives + 1) / 2
-    return float(surplus / (positives * negatives))
+    below = np.cumsum(negatives) - negatives / 2
+    return float(positives @ below / (positives.sum() * negatives.sum()))
 
 
 def _neg_log_loss(scorer: str, trial: Trial, at: Rows) -> float:
     """Return the score also on rows that lack one of several classes, where the scorer fails."""
     answers = trial.answers
-    return -float(log_loss(trial.target[at], answers.predict_proba(at), labels=answers.classes_))
+    weights = None if trial.weights is None else trial.weights[at]
+    return -float(
+        log_loss(
+            trial.target[at],
+            answers.predict_proba(at),
+            labels=answers.classes_,
+            sample_weight=weights,
+        )
+    )
 
 
 _SHORTCUTS = {"roc_auc": _auroc, "neg_log_loss": _neg_log_loss}

@@ -31,12 +31,15 @@ class Table:
         What is predicted.
     groups : mapping of str to array
         One value per row and name.
+    weights : array, optional
+        How much each row counts, more than 0; all the same if None.
     """
 
     X: Any
     y: NDArray[Any]
     task: Task
     groups: Mapping[str, NDArray[Any]] = field(default_factory=dict)
+    weights: NDArray[np.float64] | None = None
 
     @cached_property
     def classes(self) -> NDArray[Any]:
@@ -53,7 +56,8 @@ class Table:
     def take(self, rows: Rows) -> "Table":
         """Return some of the rows; the classes stay those of all."""
         groups = {name: values[rows] for name, values in self.groups.items()}
-        part = Table(take(self.X, rows), self.y[rows], self.task, groups)
+        weights = None if self.weights is None else self.weights[rows]
+        part = Table(take(self.X, rows), self.y[rows], self.task, groups, weights)
         part.__dict__["classes"] = self.classes
         return part
 
@@ -83,9 +87,14 @@ class Table:
             )
         if bins:
             edges = np.asarray(bins, dtype=np.float64)
-            found, codes = np.unique(
-                np.digitize(values.astype(np.float64), edges), return_inverse=True
-            )
+            try:
+                numbers = values.astype(np.float64)
+            except (TypeError, ValueError):
+                raise DefinitionError(
+                    f"Group {key!r} has values such as {str(values[0])!r}, and bins cut numbers only; leave "
+                    "out the bins."
+                ) from None
+            found, codes = np.unique(np.digitize(numbers, edges), return_inverse=True)
             labels = [_interval(edges, int(i)) for i in found]
         else:
             unique, codes = np.unique(values.astype(str), return_inverse=True)
@@ -104,12 +113,19 @@ class Trial:
     """
 
     def __init__(
-        self, pipeline: Any, table: Table, rows: Rows, train_seconds: float = float("nan")
+        self,
+        pipeline: Any,
+        table: Table,
+        rows: Rows,
+        train_seconds: float = float("nan"),
+        reached: Any = None,
     ) -> None:
         self.pipeline = pipeline
         self.table = table
         self.rows = rows
         self.train_seconds = train_seconds
+        self.reached = reached
+        """The rows as they reach the pipeline's last step, where that is known already."""
         self.memo: dict[Any, Any] = {}
 
     @cached_property
@@ -124,9 +140,21 @@ class Trial:
         return target
 
     @cached_property
+    def weights(self) -> NDArray[np.float64] | None:
+        """How much each of the rows counts; None if all count the same."""
+        return None if self.table.weights is None else self.table.weights[self.rows]
+
+    def share(self, claim: NDArray[np.bool_], at: Rows) -> float:
+        """Return the weighted share of the rows at these positions of which a claim is true."""
+        return float(np.average(claim, weights=None if self.weights is None else self.weights[at]))
+
+    @cached_property
     def answers(self) -> "Answers":
         """The pipeline's answers on the rows."""
-        return Answers(self.pipeline, self.X, self.table.classes)
+        classes = None if self.table.task == "regression" else self.table.classes
+        if self.reached is None:
+            return Answers(self.pipeline, self.X, classes)
+        return Answers(self.pipeline[-1], self.reached, classes)
 
     def grouping(self, name: str, bins: Sequence[float] = ()) -> tuple[list[str], NDArray[np.intp]]:
         """Return all group labels of the table, and the group of each of these rows."""
@@ -157,7 +185,7 @@ class Answers(BaseEstimator):  # type: ignore[misc] # scikit-learn is untyped
     are 0, 1, ..., so that scorers which want the positive class to be 1 take any labels.
     """
 
-    def __init__(self, pipeline: Any, X: Any, classes: NDArray[Any]) -> None:
+    def __init__(self, pipeline: Any, X: Any, classes: NDArray[Any] | None) -> None:
         self.pipeline = pipeline
         self.X = X
         self.classes = classes
@@ -166,6 +194,8 @@ class Answers(BaseEstimator):  # type: ignore[misc] # scikit-learn is untyped
     @property
     def classes_(self) -> NDArray[np.intp]:
         """The positions of the classes."""
+        if self.classes is None:
+            raise AttributeError("Numbers have no classes.")
         return np.arange(len(self.classes))
 
     def __sklearn_is_fitted__(self) -> bool:
@@ -177,7 +207,7 @@ class Answers(BaseEstimator):  # type: ignore[misc] # scikit-learn is untyped
     def _ask(self, method: str) -> NDArray[Any]:
         if method not in self._known:
             answer = np.asarray(getattr(self.pipeline, method)(self.X))
-            if method == "predict" and hasattr(self.pipeline, "classes_"):
+            if method == "predict" and self.classes is not None:
                 answer = np.searchsorted(self.classes, answer)
             self._known[method] = answer
         return self._known[method]

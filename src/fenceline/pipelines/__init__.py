@@ -6,6 +6,7 @@ from fenceline.pipelines.edit import add, drop, only, restrict
 from fenceline.pipelines.measure import CrossValidation
 from fenceline.pipelines.operators import Setting
 from fenceline.pipelines.prepare import preparation
+from fenceline.pipelines.threshold import with_threshold
 
 __all__ = [
     "CrossValidation",
@@ -18,4 +19,5 @@ __all__ = [
     "only",
     "preparation",
     "restrict",
+    "with_threshold",
 ]

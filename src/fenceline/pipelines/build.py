@@ -4,13 +4,14 @@ from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any
 
-from scipy import sparse
 from sklearn.base import clone
 from sklearn.pipeline import Pipeline
 
 from fenceline.configuration import Choice
-from fenceline.errors import MeasurementError
 from fenceline.pipelines.operators import Setting, make
+from fenceline.pipelines.prefix import Fold, Prefixes, fit_fold
+from fenceline.pipelines.threshold import decide_at, split_threshold
+from fenceline.pipelines.weights import Weights
 
 
 def build(
@@ -30,12 +31,16 @@ def build(
         What comes first; see :func:`fenceline.pipelines.preparation`.
     """
     steps = [] if preparation is None else [("prepare", clone(preparation))]
-    for module, choice in configuration.items():
+    choices, log_odds = split_threshold(configuration)
+    for module, choice in choices.items():
         step = make(choice.algorithm, choice.params, setting)
         components = getattr(step, "n_components", None)
         if isinstance(components, int):
             setting = replace(setting, columns=components)
         steps.append((module, step))
+    if log_odds is not None:
+        last, model = steps.pop()
+        steps.append((last, decide_at(log_odds, model, setting.positive, fitted=False)))
     return Pipeline(steps)
 
 
@@ -45,6 +50,7 @@ def fit(
     y: Any,
     setting: Setting,
     preparation: Any = None,
+    weights: Weights = None,
 ) -> Pipeline:
     """Fit a configuration step by step, so that every cap follows the columns that reach its step.
 
@@ -58,24 +64,4 @@ def fit(
     MeasurementError
         A step left no column for the next.
     """
-    steps: list[tuple[str, Any]] = []
-    if preparation is not None:
-        prepare = clone(preparation)
-        X = prepare.fit_transform(X, y)
-        steps.append(("prepare", prepare))
-    *before, (last, chosen) = configuration.items()
-    for module, choice in before:
-        step = make(choice.algorithm, choice.params, _reaching(setting, X))
-        if step != "passthrough":
-            X = step.fit_transform(X, y)
-        if X.shape[1] == 0:
-            raise MeasurementError(f"{module} {choice} dropped every column.")
-        steps.append((module, step))
-    model = make(chosen.algorithm, chosen.params, _reaching(setting, X))
-    steps.append((last, model.fit(X, y)))
-    return Pipeline(steps)
-
-
-def _reaching(setting: Setting, X: Any) -> Setting:
-    rows, columns = X.shape
-    return replace(setting, rows=rows, columns=columns, sparse=sparse.issparse(X))
+    return fit_fold(configuration, Fold(X, y, setting, preparation, weights), Prefixes(0))[0]

@@ -2,12 +2,15 @@
 
 import warnings
 from collections.abc import Mapping
+from os import PathLike
+from reprlib import repr as short
 from typing import Any
 
 import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 from scipy import sparse
+from sklearn.base import is_regressor
 from sklearn.utils import check_random_state
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import (
@@ -18,9 +21,10 @@ from sklearn.utils.validation import (
 )
 
 from fenceline.errors import DefinitionError
-from fenceline.metrics.trial import Task, find_group
-from fenceline.pipelines.measure import check_folds
-from fenceline.pipelines.prepare import as_table
+from fenceline.metrics.trial import Rows, Task, find_group
+from fenceline.pipelines.measure import CrossValidation, Folds, check_folds
+from fenceline.pipelines.prepare import as_table, to_dense
+from fenceline.run import check_budget
 from fenceline.space import Space
 
 
@@ -35,15 +39,37 @@ def check_settings(estimator: Any) -> None:
         raise DefinitionError(
             f"space must be 'default', 'paper', 'small' or a Space. Got {estimator.space!r}."
         )
-    if not 0.5 < estimator.confidence < 1:
+    confidence = estimator.confidence
+    if not isinstance(confidence, int | float | np.floating) or not 0.5 < confidence < 1:
+        raise DefinitionError(f"confidence must be a number between 0.5 and 1. Got {confidence!r}.")
+    if not isinstance(estimator.search_threshold, bool | np.bool_):
         raise DefinitionError(
-            f"confidence must lie between 0.5 and 1. Got {estimator.confidence!r}."
+            f"search_threshold must be True or False. Got {estimator.search_threshold!r}."
         )
+
+    if not isinstance(estimator.run_dir, str | PathLike | None):
+        raise DefinitionError(f"run_dir must be a path. Got {estimator.run_dir!r}.")
+    if estimator.evaluations is not None or estimator.seconds is not None:
+        check_budget(estimator.evaluations, estimator.seconds)
+
+
+def check_splits(measure: CrossValidation) -> None:
+    """Refuse folds that the rows cannot be cut into."""
+    try:
+        _ = measure.splits
+    except ValueError as problem:
+        raise DefinitionError(
+            f"cv={measure.folds!r} does not suit {len(measure.table.y)} rows: {problem}"
+        ) from None
 
 
 def seed(random_state: Any) -> int:
     """Return one number for all that is random."""
     if isinstance(random_state, int | np.integer):
+        if not 0 <= random_state < 2**32:
+            raise DefinitionError(
+                f"random_state must be a whole number from 0 to 2**32 - 1. Got {random_state!r}."
+            )
         return int(random_state)
     return int(check_random_state(random_state).randint(2**31 - 1))
 
@@ -51,6 +77,8 @@ def seed(random_state: Any) -> int:
 def check_X(estimator: Any, X: Any, *, reset: bool) -> Any:  # noqa: N802 - X is its name
     """Return the features as pandas, sparse or an array, and remember or compare their columns."""
     X = as_table(X)
+    if reset:
+        estimator._sparse_ = sparse.issparse(X)
     if not isinstance(X, pd.DataFrame):
         X = validate_data(
             estimator,
@@ -61,20 +89,21 @@ def check_X(estimator: Any, X: Any, *, reset: bool) -> Any:  # noqa: N802 - X is
             ensure_all_finite="allow-nan",
             ensure_min_samples=2 if reset else 1,
         )
-        return X
+        # Pipelines fitted on dense tables know nothing of sparse ones.
+        return X if estimator._sparse_ else to_dense(X)
     validate_data(estimator, X, reset=reset, skip_check_array=True)
     for axis, least, what in ((0, 2 if reset else 1, "sample"), (1, 1, "feature")):
         if X.shape[axis] < least:
             raise DefinitionError(
                 f"Found array with {X.shape[axis]} {what}(s) (shape={X.shape}) while a minimum of {least} is required."
             )
-    numbers = X.select_dtypes("number")
-    if any(np.iscomplexobj(numbers[name]) for name in numbers):
+    numeric = X.select_dtypes("number")
+    if any(np.iscomplexobj(numeric[name]) for name in numeric):
         raise DefinitionError(
             "Complex data not supported: give real and imaginary part a column each."
         )
     infinite = [
-        name for name in numbers if np.isinf(numbers[name].to_numpy(np.float64, na_value=0)).any()
+        name for name in numeric if np.isinf(numeric[name].to_numpy(np.float64, na_value=0)).any()
     ]
     if infinite:
         raise DefinitionError(
@@ -83,7 +112,7 @@ def check_X(estimator: Any, X: Any, *, reset: bool) -> Any:  # noqa: N802 - X is
     return X
 
 
-def check_y(estimator: Any, X: Any, y: Any, task: str) -> NDArray[Any]:
+def check_y(estimator: Any, X: Any, y: Any) -> NDArray[Any]:
     """Return the labels as one column, complete and of the right kind."""
     if y is None:
         raise DefinitionError(
@@ -95,7 +124,7 @@ def check_y(estimator: Any, X: Any, y: Any, task: str) -> NDArray[Any]:
         assert_all_finite(labels, input_name="y")
     elif pd.isna(labels).any():
         raise DefinitionError("Input y contains NaN; leave out the rows whose label is missing.")
-    if task == "regression":
+    if is_regressor(estimator):
         try:
             return labels.astype(np.float64)
         except (TypeError, ValueError):
@@ -106,8 +135,37 @@ def check_y(estimator: Any, X: Any, y: Any, task: str) -> NDArray[Any]:
     return labels
 
 
-def classification_task(labels: NDArray[Any]) -> Task:
-    """Tell whether there are two classes or more."""
+def check_weights(X: Any, given: Any) -> NDArray[np.float64] | None:
+    """Return how much each row counts: finite, not negative, and not 0 for all but one."""
+    if given is None:
+        return None
+    rows = X.shape[0]
+    try:
+        weights = np.asarray(given, dtype=np.float64)
+    except (TypeError, ValueError):
+        raise DefinitionError("sample_weight must be numbers, one for each row.") from None
+    if weights.shape != (rows,):
+        raise DefinitionError(
+            f"sample_weight must have one value for each of the {rows} rows. Got shape {weights.shape}."
+        )
+    wrong = weights[~(np.isfinite(weights) & (weights >= 0))]
+    if wrong.size:
+        raise DefinitionError(
+            f"sample_weight must be finite and not negative. Got {wrong[0]} in {wrong.size} of {rows} "
+            "rows; a weight of 0 leaves a row out."
+        )
+    counted = np.count_nonzero(weights)
+    if counted < 2:
+        raise DefinitionError(
+            f"All weights in sample_weight but {counted} are zero; at least two rows must count."
+        )
+    return weights
+
+
+def task_of(estimator: Any, labels: NDArray[Any]) -> Task:
+    """Tell whether numbers, two classes or more are to be predicted."""
+    if is_regressor(estimator):
+        return "regression"
     classes = np.unique(labels)
     if len(classes) < 2:
         raise DefinitionError(
@@ -116,7 +174,7 @@ def classification_task(labels: NDArray[Any]) -> Task:
     return "binary" if len(classes) == 2 else "multiclass"
 
 
-def check_class_sizes(labels: NDArray[Any], folds: int | float) -> None:
+def check_class_sizes(labels: NDArray[Any], folds: Folds) -> None:
     """Warn of classes too small for every fold, and refuse labels with fewer than two others."""
     classes, sizes = np.unique(labels, return_counts=True)
     least = folds if isinstance(folds, int) else 2
@@ -135,13 +193,48 @@ def check_class_sizes(labels: NDArray[Any], folds: int | float) -> None:
         )
 
 
+def folds_among(folds: Folds, kept: Rows, rows: int) -> Folds:
+    """Return folds as they are among the rows that are kept: row numbers are counted anew.
+
+    Parameters
+    ----------
+    folds : int, float or list of pairs
+        Numbers are returned as they are.
+    kept : array of int
+        Which rows are kept.
+    rows : int
+        How many there were.
+    """
+    if isinstance(folds, int | float):
+        return folds
+    place = np.full(rows, -1)
+    place[kept] = np.arange(len(kept))
+    among = []
+    for number, pair in enumerate(folds, 1):
+        train, valid = (np.asarray(part) for part in pair)
+        for part in (train, valid):
+            if part.ndim != 1 or part.dtype.kind not in "iu" or not _within(part, rows):
+                raise DefinitionError(
+                    f"cv: fold {number} must be two arrays of row numbers from 0 to {rows - 1}. Got {short(pair)}."
+                )
+        if np.intersect1d(train, valid).size:
+            raise DefinitionError(f"cv: fold {number} measures on rows that it was fitted on.")
+        train, valid = (place[part][place[part] >= 0] for part in (train, valid))
+        if not train.size or not valid.size:
+            raise DefinitionError(f"cv: fold {number} has no rows left to fit on or to measure on.")
+        among.append((train, valid))
+    return among
+
+
 def check_groups(
-    X: Any, given: Mapping[str, Any] | None, needed: set[str]
+    X: Any, given: Mapping[str, Any] | pd.DataFrame | None, needed: set[str]
 ) -> dict[str, NDArray[Any]]:
     """Return every group that was given or that a metric needs, one value per row."""
+    if isinstance(given, pd.DataFrame):
+        given = {str(name): given[name] for name in given}
     if given is not None and not isinstance(given, Mapping):
         raise DefinitionError(
-            f"groups must map names to one value per row, such as {{'age': bands}}. Got a {type(given).__name__}."
+            f"groups must map names to one value per row, such as {{'age': bands}}, or be a DataFrame. Got a {type(given).__name__}."
         )
     groups: dict[str, NDArray[Any]] = {}
     rows = X.shape[0]
@@ -160,3 +253,7 @@ def check_groups(
         if known not in groups:
             groups[known] = X[columns[known]].to_numpy()
     return groups
+
+
+def _within(part: NDArray[Any], rows: int) -> bool:
+    return part.size == 0 or (part.min() >= 0 and part.max() < rows)

@@ -12,7 +12,7 @@ from fenceline.metrics.metric import PipelineMetric
 from fenceline.metrics.registry import as_metric
 from fenceline.metrics.scores import Score, loss
 from fenceline.metrics.trial import Rows, Table, Task
-from fenceline.pipelines.measure import strata
+from fenceline.pipelines.measure import Folds, strata
 
 HOLDOUT = 0.2
 """Share of the rows kept from the search for the certificate ..."""
@@ -54,7 +54,7 @@ def objective_metric(given: object, task: Task) -> PipelineMetric:
 
 
 def set_aside(
-    table: Table, metrics: Mapping[str, PipelineMetric], folds: int | float | None, seed: int
+    table: Table, metrics: Mapping[str, PipelineMetric], folds: Folds | None, seed: int
 ) -> tuple[Rows, Rows]:
     """Return the rows to search with and the rows kept from it; none if there are too few.
 

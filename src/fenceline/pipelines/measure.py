@@ -1,31 +1,32 @@
 """Cross-validated measurement of one configuration: what a run calls for every pipeline."""
 
 import math
-import time
 import warnings
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import Any
+from typing import Any, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
 from sklearn.model_selection import KFold, StratifiedKFold, train_test_split
-from threadpoolctl import threadpool_limits
 
 from fenceline.configuration import Configuration
 from fenceline.constraint import Constraint
 from fenceline.errors import DefinitionError, MeasurementError
+from fenceline.incumbent import Incumbent
 from fenceline.metrics.metric import PipelineMetric, Reading
-from fenceline.metrics.trial import Rows, Table, Trial, take
-from fenceline.pipelines.build import fit
+from fenceline.metrics.trial import Rows, Table, Trial
 from fenceline.pipelines.operators import Setting
+from fenceline.pipelines.prefix import Fold, Prefixes, fit_fold
+from fenceline.pipelines.stopping import surely_beaten, surely_broken
+from fenceline.threads import one_thread
 
-SURE_ERRORS = 3.0
-"""A constraint is surely broken when the value lies this many standard errors beyond its bound ..."""
-SURE_SCALES = 0.1
-"""... and this many of its scales, for one fold is not quite like the next."""
+CACHE_MEGABYTES = 256.0
+"""Half of what a guarded child may grow by before it is replaced, and all that it keeps with it."""
 _FEWEST_TRAINING_ROWS = 20
+
+Folds: TypeAlias = int | float | Sequence[tuple[Rows, Rows]]
 
 
 @dataclass(frozen=True)
@@ -35,8 +36,9 @@ class CrossValidation:
     Called with a configuration it returns, for every metric ``m``, its value under ``m``, its
     standard error under ``m/se`` and its value in each fold under ``m/fold1``, ``m/fold2`` ...;
     further ``folds`` (how many were measured) and ``warnings`` (how many were raised). A pipeline
-    that surely breaks a constraint on time, size or memory stops after the first fold, and what
-    that fold showed is its measurement. A pipeline that fails raises; a run records the reason.
+    that surely breaks a constraint on time, size or memory, or cannot beat the best one so far,
+    stops after the first folds, and what those showed is its measurement: never a value below the
+    best. A pipeline that fails raises; a run records the reason.
 
     Parameters
     ----------
@@ -48,11 +50,15 @@ class CrossValidation:
         What may end a measurement early.
     preparation : transformer
         What makes the table numeric; fitted anew within every fold.
-    folds : int or float
+    folds : int, float or list of pairs
         A number of folds, or the share of rows held out once. The same for every pipeline, and
-        stratified by class, and by group as far as groups are large enough.
+        stratified by class, and by group as far as groups are large enough. Or the folds
+        themselves: rows to fit on and rows to measure on.
     random_state : int
         Of the folds and of every pipeline.
+    cache_megabytes : float
+        Memory, in each process, for fitted first steps that pipelines share; 0 shares nothing.
+        Measurements do not depend on it, only the time they take.
     """
 
     # Not in the repr: messages would print the data.
@@ -60,8 +66,9 @@ class CrossValidation:
     metrics: Mapping[str, PipelineMetric]
     constraints: Sequence[Constraint] = ()
     preparation: Any = None
-    folds: int | float = 3
+    folds: Folds = 3
     random_state: int = 0
+    cache_megabytes: float = field(default=CACHE_MEGABYTES, compare=False)
 
     def __post_init__(self) -> None:
         for name, metric in self.metrics.items():
@@ -70,10 +77,19 @@ class CrossValidation:
                     f"{name} is for tasks that are {' or '.join(metric.tasks)}; this one is {self.table.task}."
                 )
         check_folds(self.folds)
+        if not self.cache_megabytes >= 0:
+            raise DefinitionError(
+                f"cache_megabytes must be 0 or more. Got {self.cache_megabytes!r}."
+            )
         for metric in self.metrics.values():
             check_group_sizes(self.table, metric, self._parts)
 
-    def __call__(self, configuration: Configuration, fidelity: float = 1.0) -> dict[str, float]:
+    def __call__(
+        self,
+        configuration: Configuration,
+        fidelity: float = 1.0,
+        incumbent: Incumbent | None = None,
+    ) -> dict[str, float]:
         """Measure one configuration.
 
         Parameters
@@ -82,18 +98,17 @@ class CrossValidation:
             Of a space whose algorithms the catalogue knows.
         fidelity : float
             The share of the training rows to fit on, in (0, 1].
+        incumbent : Incumbent, optional
+            The best pipeline so far, measured by the same folds: what cannot beat it stops early.
         """
         readings: list[dict[str, Reading]] = []
-        with threadpool_limits(limits=1), warnings.catch_warnings(record=True) as raised:
+        with one_thread(None), warnings.catch_warnings(record=True) as raised:
             warnings.simplefilter("always")
             for train, valid in self.splits:
-                trial = self.trial(configuration, _part(train, fidelity), valid)
                 # Time and size do not depend on the fold: they are read once.
                 names = [n for n, m in self.metrics.items() if not (readings and m.resource)]
-                # Resources first: a slow pipeline need not be scored before it is refused.
-                names.sort(key=lambda name: not self.metrics[name].resource)
-                readings.append({name: self.metrics[name].read(trial) for name in names})
-                if len(readings) == 1 and self._surely_broken(readings[0]):
+                readings.append(self._read(configuration, _part(train, fidelity), valid, names))
+                if self._enough(readings, incumbent):
                     break
         summary = self._summary(readings)
         return summary | {"folds": float(len(readings)), "warnings": float(len(raised))}
@@ -101,6 +116,8 @@ class CrossValidation:
     @cached_property
     def splits(self) -> list[tuple[Rows, Rows]]:
         """The rows to fit on and the rows to measure on, fold by fold."""
+        if not isinstance(self.folds, int | float):
+            return list(self.folds)
         rows = np.arange(len(self.table.y))
         if self.table.task == "regression":
             rare, cells = rows[:0], None
@@ -124,29 +141,48 @@ class CrossValidation:
 
     def trial(self, configuration: Configuration, train: Rows, valid: Rows) -> Trial:
         """Fit a configuration on some rows, to be measured on others."""
-        X, y = take(self.table.X, train), self.table.y[train]
-        setting = Setting(self.table.task, len(train), X.shape[1], random_state=self.random_state)
-        # The thread's own time, as for latency: neighbours on the machine must not count.
-        start = time.thread_time()
-        pipeline = fit(configuration, X, y, setting, self.preparation)
-        return Trial(pipeline, self.table, valid, time.thread_time() - start)
+        table = self.table
+        setting = Setting(
+            table.task,
+            len(train),
+            table.X.shape[1],
+            random_state=self.random_state,
+            positive=None if table.task == "regression" else table.classes[-1],
+        )
+        weights = None if table.weights is None else table.weights[train]
+        fold = Fold(table.X, table.y[train], setting, self.preparation, weights, train, valid)
+        pipeline, fitted = fit_fold(configuration, fold, self.prefixes)
+        return Trial(pipeline, table, valid, fitted.seconds, fitted.valid)
+
+    @cached_property
+    def prefixes(self) -> Prefixes:
+        """First steps that pipelines share; every process has its own."""
+        return Prefixes(self.cache_megabytes)
 
     @property
     def _parts(self) -> int:
         """How many parts the rows are cut into."""
         return self.folds if isinstance(self.folds, int) else 2
 
-    def _surely_broken(self, readings: Mapping[str, Reading]) -> bool:
-        for constraint in self.constraints:
-            metric = self.metrics[constraint.metric]
-            if not metric.resource or constraint.sense == "==":
-                continue
-            reading = readings[constraint.metric]
-            error = 0.0 if math.isnan(reading.error) else reading.error
-            excess = constraint.excess(metric.combine(reading.parts)) - SURE_ERRORS * error
-            if excess > SURE_SCALES * constraint.scale:
-                return True
-        return False
+    def _read(
+        self, configuration: Configuration, train: Rows, valid: Rows, names: Sequence[str]
+    ) -> dict[str, Reading]:
+        """Read metrics in one fold; nothing of it stays in memory for the next."""
+        trial = self.trial(configuration, train, valid)
+        # Resources first: a slow pipeline need not be scored before it is refused.
+        ordered = sorted(names, key=lambda name: not self.metrics[name].resource)
+        return {name: self.metrics[name].read(trial) for name in ordered}
+
+    def _enough(
+        self, readings: Sequence[Mapping[str, Reading]], incumbent: Incumbent | None
+    ) -> bool:
+        """Tell whether further folds would change nothing."""
+        if len(readings) == 1 and surely_broken(self.constraints, self.metrics, readings[0]):
+            return True
+        if incumbent is None or self.metrics[incumbent.objective].resource:
+            return False
+        found = [fold[incumbent.objective] for fold in readings]
+        return surely_beaten(self.metrics[incumbent.objective], found, incumbent)
 
     def _summary(self, readings: Sequence[Mapping[str, Reading]]) -> dict[str, float]:
         summary: dict[str, float] = {}
@@ -221,11 +257,16 @@ def check_folds(folds: object) -> None:
     """Refuse a number of folds, or a share to hold out, that makes no sense."""
     whole = isinstance(folds, int) and not isinstance(folds, bool) and folds >= 2
     share = isinstance(folds, float) and 0 < folds < 1
-    if not whole and not share:
+    pairs = isinstance(folds, list) and folds and all(_paired(fold) for fold in folds)
+    if not whole and not share and not pairs:
         raise DefinitionError(
-            f"cv must be a number of folds of at least 2, or the share of rows to hold out, between "
-            f"0 and 1. Got {folds!r}."
+            "cv must be a number of folds of at least 2, the share of rows to hold out, between 0 "
+            f"and 1, or a list of pairs of row numbers. Got {folds!r}."
         )
+
+
+def _paired(fold: object) -> bool:
+    return isinstance(fold, tuple | list) and len(fold) == 2
 
 
 def _part(train: Rows, fidelity: float) -> Rows:

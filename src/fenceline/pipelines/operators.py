@@ -28,6 +28,8 @@ from sklearn.pipeline import make_pipeline
 
 from fenceline.errors import SpaceError, suggestion
 from fenceline.metrics.trial import Task
+from fenceline.module import Algorithm
+from fenceline.pipelines.labels import EncodedLabels
 
 EXTRAS = {"LightGBM": "lightgbm", "XGBoost": "xgboost", "CatBoost": "catboost"}
 """Algorithms whose package is optional."""
@@ -42,6 +44,8 @@ class Setting:
     columns: int
     sparse: bool = False
     random_state: int = 0
+    positive: Any = None
+    """The label of the positive class, where there are two."""
 
     def kind(self, module: Any, stem: str) -> Any:
         """Return the classifier or the regressor of a pair, as the task needs."""
@@ -60,19 +64,24 @@ Maker: TypeAlias = Callable[..., Any]
 def make(algorithm: str, params: Mapping[str, Any], setting: Setting) -> Any:
     """Return the unfitted estimator of one choice, or ``"passthrough"``."""
     maker = _MAKERS.get(algorithm)
-    if maker is not None:
-        return maker(setting, **params)
-    if "." not in algorithm:
+    if maker is None and "." not in algorithm:
         raise SpaceError(
             f"There is no algorithm {algorithm!r} in the catalogue.{suggestion(algorithm, _MAKERS)} "
             "Any other class is named by its import path, such as 'sklearn.svm.LinearSVC'."
         )
     path, _, name = algorithm.rpartition(".")
     try:
-        made = getattr(import_module(path), name)(**params)
+        if maker is not None:
+            return maker(setting, **params)
+        return _seed(getattr(import_module(path), name)(**params), setting)
     except (ImportError, AttributeError, TypeError) as problem:
         raise SpaceError(f"Algorithm {algorithm!r} cannot be made: {problem}.") from problem
-    return _seed(made, setting)
+
+
+def make_middle(algorithm: Algorithm, setting: Setting) -> Any:
+    """Return the estimator of an algorithm in the middle of its ranges."""
+    middle = {name: parameter.from_unit(0.5) for name, parameter in algorithm.params.items()}
+    return make(algorithm.name, middle, setting)
 
 
 def _seed(estimator: Any, s: Setting) -> Any:
@@ -174,13 +183,21 @@ def _kernel(linear: Any) -> Maker:
     return maker
 
 
-def _extra(algorithm: str, prefix: str, rename: Mapping[str, str], **fixed: Any) -> Maker:
+def _extra(
+    algorithm: str,
+    prefix: str,
+    rename: Mapping[str, str],
+    *,
+    encode: bool = False,
+    **fixed: Any,
+) -> Maker:
     """Make a model of an optional package, on one thread and silent."""
 
     def maker(s: Setting, **params: Any) -> Any:
         made = s.kind(import_module(EXTRAS[algorithm]), prefix)
         named = {rename.get(name, name): value for name, value in params.items()}
-        return made(random_state=s.random_state, **fixed, **named)
+        model = made(random_state=s.random_state, **fixed, **named)
+        return EncodedLabels(model) if encode and s.task != "regression" else model
 
     return maker
 
@@ -239,11 +256,12 @@ _MAKERS: dict[str, Maker] = {
     "KernelRidge": _kernel(linear_model.Ridge),
     "MLP": _mlp,
     "LightGBM": _extra("LightGBM", "LGBM", {}, n_jobs=1, verbosity=-1),
-    "XGBoost": _extra("XGBoost", "XGB", {}, n_jobs=1, verbosity=0),
+    "XGBoost": _extra("XGBoost", "XGB", {}, encode=True, n_jobs=1, verbosity=0),
     "CatBoost": _extra(
         "CatBoost",
         "CatBoost",
         {"reg_lambda": "l2_leaf_reg", "max_depth": "depth"},
+        encode=True,
         thread_count=1,
         verbose=False,
         allow_writing_files=False,

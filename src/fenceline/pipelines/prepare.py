@@ -25,6 +25,7 @@ MOST_CATEGORIES = 30
 DENSE_CELLS = 50_000_000
 """A sparse table up to this many cells is made dense, for few algorithms take sparse ones."""
 _EPOCH = pd.Timestamp(0, tz="UTC")
+_NOTHING = "Every column of X is missing from top to bottom; there is nothing to learn from."
 _DATE_PARTS = ("year", "month", "day", "day_of_week", "hour")
 
 
@@ -41,14 +42,14 @@ def preparation(X: Any) -> Any:
         dense = rows * columns <= DENSE_CELLS
         return FunctionTransformer(to_dense if dense else None, accept_sparse=True)
     if not isinstance(X, pd.DataFrame):
-        return SimpleImputer(strategy="median", keep_empty_features=True)
+        return SimpleImputer(strategy=median, keep_empty_features=True)
     kinds: dict[str, list[Any]] = {"number": [], "date": [], "text": []}
     named = all(isinstance(name, str) for name in X.columns)
     for position, name in enumerate(X.columns):
         kind = _kind(X.iloc[:, position])
         if kind is not None:
             kinds[kind].append(name if named else position)
-    impute = SimpleImputer(strategy="median", keep_empty_features=True)
+    impute = SimpleImputer(strategy=median, keep_empty_features=True)
     encode = OneHotEncoder(
         handle_unknown="infrequent_if_exist",
         min_frequency=2,
@@ -66,9 +67,7 @@ def preparation(X: Any) -> Any:
     }
     parts = [(kind, whole[kind], columns) for kind, columns in kinds.items() if columns]
     if not parts:
-        raise DefinitionError(
-            "Every column of X is missing from top to bottom; there is nothing to learn from."
-        )
+        raise DefinitionError(_NOTHING)
     return ColumnTransformer(parts, verbose_feature_names_out=False)
 
 
@@ -94,10 +93,12 @@ def as_table(X: Any) -> Any:
 
 
 def warn_of_empty_columns(X: Any) -> None:
-    """Warn of columns that are missing from top to bottom; they cannot help to predict."""
+    """Warn of columns that are missing from top to bottom, and refuse a table that has no others."""
     if sparse.issparse(X):
         return
     missing = pd.isna(X).all(axis=0)
+    if np.all(missing):
+        raise DefinitionError(_NOTHING)
     if np.any(missing):
         names = X.columns[missing] if isinstance(X, pd.DataFrame) else np.flatnonzero(missing)
         warnings.warn(
@@ -108,9 +109,18 @@ def warn_of_empty_columns(X: Any) -> None:
         )
 
 
+def median(values: NDArray[Any]) -> float:
+    """Return the median of a column's values; 0 if there are none.
+
+    scikit-learn's own ``strategy="median"`` sorts the whole table by its indices: many times
+    slower, with several copies of it in memory.
+    """
+    return float(np.median(values)) if values.size else 0.0
+
+
 def to_dense(X: Any) -> NDArray[Any]:
-    """Make a sparse table dense."""
-    dense: NDArray[Any] = X.toarray()
+    """Make a sparse table dense; one that is dense already stays as it is."""
+    dense: NDArray[Any] = X.toarray() if hasattr(X, "toarray") else X
     return dense
 
 

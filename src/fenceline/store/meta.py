@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+from scipy import sparse
 
 from fenceline.errors import RunMismatchError, StoreError
 
@@ -32,9 +33,14 @@ def plain(thing: Any) -> Any:
         return thing.item()
     if isinstance(thing, np.ndarray):
         return _digest(thing)
+    if sparse.issparse(thing):
+        return _sparse_digest(thing)
     if dataclasses.is_dataclass(thing) and not isinstance(thing, type):
-        # Private fields hold what is derived from the others.
-        public = [f.name for f in dataclasses.fields(thing) if not f.name.startswith("_")]
+        # Private fields hold what is derived from the others; fields that do not make two things
+        # unequal, such as the size of a cache, do not make two runs unequal either.
+        public = [
+            f.name for f in dataclasses.fields(thing) if f.compare and not f.name.startswith("_")
+        ]
         return {"type": type(thing).__name__} | {n: plain(getattr(thing, n)) for n in public}
     if isinstance(thing, Mapping):
         return {str(key): plain(value) for key, value in thing.items()}
@@ -142,9 +148,30 @@ def _short(value: Any) -> str:
 
 def _digest(array: np.ndarray[Any, Any]) -> dict[str, Any]:
     """Describe data without keeping it."""
-    if array.dtype == object:
-        content = "\x1f".join(map(repr, array.ravel())).encode()
-    else:
-        content = np.ascontiguousarray(array).tobytes()
-    digest = hashlib.sha256(content).hexdigest()[:16]
-    return {"shape": list(array.shape), "dtype": str(array.dtype), "sha256": digest}
+    return {"shape": list(array.shape), "dtype": str(array.dtype), "sha256": _sha256(array)}
+
+
+def _sparse_digest(matrix: Any) -> dict[str, Any]:
+    """Describe a sparse matrix by its content: in whatever format it comes, and in whatever order."""
+    rows = matrix.tocsr()
+    if not rows.has_canonical_format:
+        rows = rows.copy()
+        rows.sum_duplicates()
+    places = (part.astype(np.int64, copy=False) for part in (rows.indptr, rows.indices))
+    return {
+        "sparse": True,
+        "shape": list(rows.shape),
+        "dtype": str(rows.dtype),
+        "sha256": _sha256(*places, rows.data),
+    }
+
+
+def _sha256(*arrays: np.ndarray[Any, Any]) -> str:
+    digest = hashlib.sha256()
+    for array in arrays:
+        if array.dtype == object:
+            digest.update("\x1f".join(map(repr, array.ravel())).encode())
+        else:
+            # Seen as bytes where it lies: a copy would double the memory of a large table.
+            digest.update(np.ascontiguousarray(array).reshape(-1).view(np.uint8).data)
+    return digest.hexdigest()[:16]

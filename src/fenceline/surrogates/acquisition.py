@@ -48,7 +48,7 @@ def log_expected_improvement(mean: ArrayLike, sd: ArrayLike, best: ArrayLike) ->
         far = np.log(sd) - 0.5 * t**2 - _LOG_ROOT_TAU + _log_tail(t)
         value = np.where(z < -_SERIES_FROM, far, value)
         value = np.where(z > _CERTAIN_FROM, np.log(np.maximum(gap, _TINY)), value)
-    return value
+    return np.asarray(value)
 
 
 def log_expected_improvement_with_gradient(

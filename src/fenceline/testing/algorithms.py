@@ -275,7 +275,7 @@ class AlgorithmSuite:
 
 
 class _Tardy:
-    """An engine whose latest task finishes first, once all its workers are busy."""
+    """An engine whose latest task finishes first, and only once somebody waits for it."""
 
     def __init__(self, workers: int) -> None:
         self.workers = workers
@@ -288,7 +288,7 @@ class _Tardy:
         self._finished.append((ticket, call(self._function, argument)))
 
     def next(self, timeout: float | None = None) -> tuple[int, Outcome] | None:
-        return self._finished.pop()
+        return None if timeout == 0.0 else self._finished.pop()
 
     def cancel(self, ticket: int) -> None:
         pass

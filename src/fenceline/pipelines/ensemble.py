@@ -1,0 +1,267 @@
+"""Several pipelines that vote: chosen among the feasible ones, and measured against the fence as one.
+
+Greedy selection with replacement by Caruana and others (ICML 2004, https://doi.org/10.1145/1015330.1015432):
+starting from the best pipeline, the one whose vote helps most is added, and may be added again.
+"""
+
+import time
+import warnings
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, fields
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.ensemble import VotingClassifier, VotingRegressor
+from sklearn.preprocessing import LabelEncoder
+from sklearn.utils import Bunch
+
+from fenceline.configuration import Configuration
+from fenceline.errors import DefinitionError
+from fenceline.metrics.trial import Rows, Table, Trial
+from fenceline.pipelines.measure import CrossValidation
+from fenceline.pipelines.threshold import decide_at, split_threshold
+from fenceline.problem import Evaluation, Problem
+from fenceline.threads import one_thread
+
+POOL = 8
+"""How many of the best pipelines may have a vote; all of them are in memory, once per fold."""
+_LOOKS = 3
+"""How many ways to add a vote are measured before the selection gives up."""
+
+Members = tuple[Configuration, ...]
+"""Pipelines, each as often as it has votes."""
+
+
+@dataclass(frozen=True)
+class Candidate:
+    """What may become the model: one pipeline, or several that vote."""
+
+    members: Members
+    metrics: Mapping[str, float]
+    """As cross-validation measured them."""
+    seconds: float
+    """How long that took; to fit it once more takes less."""
+    trial: Trial | None = None
+    """Where it is fitted already, and time is too short for more."""
+
+    @classmethod
+    def alone(cls, evaluation: Evaluation) -> "Candidate":
+        """Return a single pipeline as a candidate."""
+        return cls((evaluation.configuration,), evaluation.metrics, evaluation.seconds)
+
+    def fit(self, measure: CrossValidation, train: Rows, valid: Rows) -> Trial:
+        """Fit every member on some rows, to be measured on others."""
+        if self.trial is not None:
+            return self.trial
+        votes = dict.fromkeys(self.members)
+        return together(self.members, {m: measure.trial(m, train, valid) for m in votes})
+
+
+def check_ensemble(size: object) -> None:
+    """Refuse a number of votes that makes no sense."""
+    if size is not None and (isinstance(size, bool) or not isinstance(size, int) or size < 0):
+        raise DefinitionError(
+            f"ensemble must be the number of votes, or 0 for a single pipeline. Got {size!r}."
+        )
+
+
+def assemble(
+    problem: Problem,
+    measure: CrossValidation,
+    evaluations: Sequence[Evaluation],
+    votes: int,
+    deadline: float,
+) -> Candidate | None:
+    """Return pipelines that together are feasible and better than the best of them, if there are any.
+
+    Parameters
+    ----------
+    problem : Problem
+        The objective and the fence.
+    measure : CrossValidation
+        What measured the evaluations; the same folds decide about the ensemble.
+    evaluations : sequence of Evaluation
+        What the search measured.
+    votes : int
+        At most so many; a pipeline may have several.
+    deadline : float
+        Of :func:`time.monotonic`. What surely takes longer is not begun.
+    """
+    ranked = _pool(evaluations)
+    if votes < 2 or len(ranked) < 2 or measure.metrics[problem.objective].resource:
+        return None  # no vote makes a pipeline faster or smaller
+    start = time.monotonic()
+    with warnings.catch_warnings(), one_thread(None):
+        warnings.simplefilter("ignore")  # counted when the pipelines were measured
+        jury = _jury(measure, ranked, deadline)
+        if ranked[0].configuration not in jury.fitted:
+            return None
+        found = _select(problem, jury, ranked[0], votes, deadline)
+    if found is None:
+        return None
+    members, metrics = found
+    return Candidate(members, metrics, time.monotonic() - start)
+
+
+def together(members: Members, trials: Mapping[Configuration, Trial]) -> Trial:
+    """Return the trial of all members, from the trials of each."""
+    votes = Counter(members)
+    first = trials[members[0]]
+    if len(votes) == 1:
+        return first
+    pipelines = [trials[m].pipeline for m in votes]
+    voter = _decided(_vote(first.table, pipelines, list(votes.values())), members, first.table)
+    return _same_rows(first, voter, sum(trials[m].train_seconds for m in votes))
+
+
+@dataclass(frozen=True)
+class _Jury(CrossValidation):
+    """Measures members together on the folds that each of them was fitted on."""
+
+    fitted: dict[Configuration, list[Trial]] = field(default_factory=dict, repr=False)
+
+    def trial(self, configuration: Any, train: Rows, valid: Rows) -> Trial:
+        """Return the trial of a configuration, or of members that have all been fitted."""
+        if isinstance(configuration, Configuration):
+            return super().trial(configuration, train, valid)
+        fold = next(i for i, (_, rows) in enumerate(self.splits) if rows is valid)
+        return together(configuration, {m: self.fitted[m][fold] for m in configuration})
+
+    def admit(self, configuration: Configuration, deadline: float) -> None:
+        """Fit a pipeline on every fold, and give it a vote if it has an opinion on every class."""
+        trials = []
+        for train, valid in self.splits:
+            trials.append(self.trial(configuration, train, valid))
+            if time.monotonic() > deadline:
+                return
+        if all(map(_can_vote, trials)):
+            for trial, others in zip(trials, zip(*self.fitted.values(), strict=True), strict=False):
+                trial.X = others[0].X  # the same rows for all, so that answers can be recalled
+            self.fitted[configuration] = trials
+
+    def loss(self, members: Members, objective: str) -> float:
+        """Return the objective of members together, without predicting any row again."""
+        metric = self.metrics[objective]
+        votes = Counter(members)
+        parts = []
+        for fold in range(len(self.splits)):
+            trials = [self.fitted[m][fold] for m in votes]
+            voter = _vote(trials[0].table, [t.pipeline for t in trials], list(votes.values()))
+            voter.estimators_ = [_Recalling(trial) for trial in trials]
+            decided = _decided(voter, members, trials[0].table)
+            parts.append(metric.parts(_same_rows(trials[0], decided, 0.0)))
+        return metric.combine(np.mean(parts, axis=0))
+
+
+class _Recalling:
+    """A fitted pipeline that does not predict the same rows twice."""
+
+    def __init__(self, trial: Trial) -> None:
+        self.trial = trial
+
+    def predict_proba(self, X: Any) -> NDArray[Any]:
+        return self._ask("predict_proba", X)
+
+    def predict(self, X: Any) -> NDArray[Any]:
+        return self._ask("predict", X)
+
+    def _ask(self, method: str, X: Any) -> NDArray[Any]:
+        if X is not self.trial.X:
+            return np.asarray(getattr(self.trial.pipeline, method)(X))
+        return np.asarray(getattr(self.trial.answers, method)(slice(None)))
+
+
+def _pool(evaluations: Sequence[Evaluation]) -> list[Evaluation]:
+    """Return feasible pipelines that may vote, the best first.
+
+    Of those that differ in their threshold only, the best. Half of them are the best there are,
+    which tend to be alike; the others the best of each learner, whose errors are of another kind.
+    """
+    models: dict[str, Evaluation] = {}
+    learners: dict[str, Evaluation] = {}
+    for e in sorted((e for e in evaluations if e.feasible), key=lambda e: e.objective):
+        steps = split_threshold(e.configuration)[0]
+        models.setdefault(str(steps), e)
+        learners.setdefault(steps[next(reversed(steps))].algorithm, e)
+    best = list(models.values())
+    ranked = [*best[: POOL // 2], *learners.values(), *best[POOL // 2 :]]
+    return list({id(e): e for e in ranked}.values())[:POOL]
+
+
+def _jury(measure: CrossValidation, ranked: Sequence[Evaluation], deadline: float) -> _Jury:
+    """Fit the best pipelines on every fold, as far as time allows."""
+    same = {f.name: getattr(measure, f.name) for f in fields(measure) if f.init}
+    jury = _Jury(**same)
+    for evaluation in ranked:
+        # So long the same fits took when they were measured, if on all folds.
+        folds = len(jury.splits) / evaluation.metrics.get("folds", len(jury.splits))
+        if time.monotonic() + evaluation.seconds * folds > deadline:
+            continue
+        try:
+            jury.admit(evaluation.configuration, deadline)
+        except Exception:  # it was measured before, so this is bad luck: others can vote
+            continue
+    return jury
+
+
+def _select(
+    problem: Problem, jury: _Jury, best: Evaluation, votes: int, deadline: float
+) -> tuple[Members, Mapping[str, float]] | None:
+    """Add one vote after the other, each where it helps most and the fence still holds."""
+    members: Members = (best.configuration,)
+    least = jury.loss(members, problem.objective)
+    found = None
+    while len(members) < votes:
+        ways = [(*members, m) for m in jury.fitted]
+        losses = [jury.loss(way, problem.objective) for way in ways]
+        for at in np.argsort(losses, kind="stable")[:_LOOKS]:
+            if losses[at] > least or time.monotonic() > deadline:
+                return found
+            metrics = best.metrics
+            if len(set(ways[at])) > 1:
+                metrics = problem.check(jury(ways[at]))
+            if problem.violation(metrics) == 0.0:
+                members, least = ways[at], losses[at]
+                break
+        else:
+            return found
+        if metrics[problem.objective] < best.objective:
+            found = members, metrics
+    return found
+
+
+def _vote(table: Table, pipelines: Sequence[Any], votes: Sequence[int]) -> Any:
+    """Return scikit-learn's own voter, as its `fit` would leave it had it not to fit anew."""
+    named = [(f"pipeline{i}", pipeline) for i, pipeline in enumerate(pipelines, 1)]
+    if table.task == "regression":
+        voter = VotingRegressor(named, weights=list(votes))
+    else:
+        voter = VotingClassifier(named, voting="soft", weights=list(votes))
+        voter.le_ = LabelEncoder().fit(table.classes)
+        voter.classes_ = table.classes
+    voter.estimators_ = list(pipelines)
+    voter.named_estimators_ = Bunch(**dict(named))
+    return voter
+
+
+def _decided(voter: Any, members: Members, table: Table) -> Any:
+    """Return the voter with the mean of its members' thresholds, where they have one."""
+    odds = [log_odds for m in members if (log_odds := split_threshold(m)[1]) is not None]
+    if not odds:
+        return voter
+    return decide_at(float(np.mean(odds)), voter, table.classes[-1], fitted=True)
+
+
+def _can_vote(trial: Trial) -> bool:
+    if trial.table.task == "regression":
+        return True
+    known = getattr(trial.pipeline, "classes_", ())
+    return hasattr(trial.pipeline, "predict_proba") and np.array_equal(known, trial.table.classes)
+
+
+def _same_rows(trial: Trial, pipeline: Any, train_seconds: float) -> Trial:
+    other = Trial(pipeline, trial.table, trial.rows, train_seconds)
+    other.X = trial.X
+    return other

@@ -1,0 +1,203 @@
+"""After the search: the best candidates fitted on all its rows, and measured on rows it never saw."""
+
+import contextlib
+import time
+import traceback
+import warnings
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+
+from fenceline.certify import TOO_FEW_ROWS, VERDICTS, Certificate, certify, uncertified
+from fenceline.errors import MeasurementError
+from fenceline.metrics.trial import Rows, Trial
+from fenceline.pipelines.ensemble import Candidate, assemble
+from fenceline.pipelines.measure import CrossValidation
+from fenceline.problem import Evaluation, Problem
+from fenceline.result import Result
+from fenceline.shortlist import ROOM, shortlist
+from fenceline.threads import one_thread
+
+CANDIDATES = len(ROOM)
+"""How many may be tried on the rows kept from the search."""
+GRACE_SECONDS = 5.0
+"""How long after the budget a second candidate may still be fitted; the first may take what it takes."""
+
+
+@dataclass(frozen=True)
+class Finalist:
+    """A candidate, fitted and measured on unseen rows."""
+
+    candidate: Candidate
+    trial: Trial
+    certificate: Certificate | None
+
+    @property
+    def rank(self) -> int:
+        """0 if nothing better can be wished for."""
+        return 0 if self.certificate is None else VERDICTS.index(self.certificate.status)
+
+
+@dataclass(frozen=True)
+class Refit:
+    """Turns what a search found into a model.
+
+    Parameters
+    ----------
+    problem : Problem
+        The objective and the fence.
+    measure : CrossValidation
+        On the whole table.
+    search, unseen : array of int
+        The rows to fit on, and those to certify on; there may be none of the latter.
+    confidence : float
+        Of the certificate.
+    deadline : float
+        Of :func:`time.monotonic`, when the budget ends.
+    """
+
+    problem: Problem
+    measure: CrossValidation
+    search: Rows
+    unseen: Rows
+    confidence: float
+    deadline: float
+
+    def candidates(
+        self, result: Result, searched: CrossValidation, votes: int
+    ) -> tuple[Result, list[Candidate]]:
+        """Return what to try, the best first, and the result if it has become another.
+
+        Parameters
+        ----------
+        result : Result
+            Of the search. If time was too short to measure anything, the first pipeline of the
+            space is fitted, so that there is a model, and the result then holds it.
+        searched : CrossValidation
+            What measured it.
+        votes : int
+            How many votes several pipelines together may have; 0 for none.
+        """
+        if result.ended == "seconds" and not any(e.ok for e in result.evaluations):
+            evaluation, first = self.first()
+            alone = replace(
+                result,
+                evaluations=(evaluation,),
+                finished_at=(result.seconds + evaluation.seconds,),
+                suggest_seconds=(0.0,),
+            )
+            return alone, [first] if evaluation.ok else []
+        if result.best is None:
+            nearest = result.nearest_miss
+            return result, [] if nearest is None else [Candidate.alone(nearest)]
+        feasible = sorted((e for e in result.evaluations if e.feasible), key=lambda e: e.objective)
+        chosen = shortlist(
+            feasible,
+            self.problem,
+            self.measure.metrics,
+            rows=(self.search.size, self.unseen.size),
+            confidence=self.confidence,
+        )
+        candidates = [Candidate.alone(e) for e in chosen]
+        if votes and result.ended != "interrupted":
+            with contextlib.suppress(
+                KeyboardInterrupt
+            ):  # what the search found is there without it
+                voters = assemble(self.problem, searched, feasible, votes, self.deadline)
+                if voters is not None:
+                    candidates = [voters, *candidates[:1], *candidates[2:]]
+        return result, candidates
+
+    def best(self, candidates: Sequence[Candidate]) -> Finalist:
+        """Fit one candidate after the other until unseen rows certify one, and return the best.
+
+        One that cannot be fitted makes room for the next. So does one that is not certified, as
+        long as there is time. Ctrl-C returns the best so far.
+        """
+        tried: list[Finalist] = []
+        failures: list[str] = []
+        try:
+            for candidate in candidates[:CANDIDATES]:
+                if tried and time.monotonic() + candidate.seconds > self.deadline + GRACE_SECONDS:
+                    break
+                with warnings.catch_warnings(), one_thread(None):
+                    warnings.simplefilter("ignore")  # counted when the candidate was measured
+                    try:
+                        trial = candidate.fit(self.measure, self.search, self.unseen)
+                    except Exception as problem:
+                        failures.append(traceback.format_exception_only(problem)[-1].strip())
+                        continue
+                    unchecked = self._unchecked(candidate, "interrupted before it was measured")
+                    tried.append(Finalist(candidate, trial, unchecked))
+                    tried[-1] = Finalist(candidate, trial, self._certificate(candidate, trial))
+                if tried[-1].rank == 0 or not self.unseen.size:
+                    break
+        except KeyboardInterrupt:
+            if not tried:
+                raise
+        if not tried:
+            raise MeasurementError(
+                "The best pipelines failed when they were fitted on all rows of the search: "
+                f"{'; '.join(failures)}. Drop such algorithms from the space."
+            )
+        return min(tried, key=lambda finalist: finalist.rank)
+
+    def first(self) -> tuple[Evaluation, Candidate]:
+        """Measure the first pipeline of the space with a single fit, for want of time.
+
+        It was chosen without looking at any data, so unseen rows certify it as well as any other.
+        """
+        space = self.problem.space
+        configuration = space.decode(space.first, space.centre)
+        train, valid = self.search, self.unseen
+        if not valid.size:
+            train, valid = self.measure.splits[0]
+        start = time.monotonic()
+        with warnings.catch_warnings(), one_thread(None):
+            warnings.simplefilter("ignore")
+            try:
+                trial = self.measure.trial(configuration, train, valid)
+                values = {name: m.value(trial) for name, m in self.measure.metrics.items()}
+                metrics = self.problem.check(values | {"folds": 1.0})
+            except Exception as problem:
+                message = traceback.format_exception_only(problem)[-1].strip()
+                failed = Evaluation(
+                    configuration, {}, float("inf"), float("inf"), "error", message=message
+                )
+                return failed, Candidate((configuration,), {}, 0.0)
+        seconds = time.monotonic() - start
+        evaluation = Evaluation(
+            configuration,
+            metrics,
+            metrics[self.problem.objective],
+            self.problem.violation(metrics),
+            seconds=seconds,
+        )
+        # Fitted on a part of the rows only: better to fit again if that is a matter of moments.
+        again = train is not self.search and 2 * seconds < GRACE_SECONDS
+        return evaluation, Candidate(
+            (configuration,), metrics, seconds, trial=None if again else trial
+        )
+
+    def _certificate(self, candidate: Candidate, trial: Trial) -> Certificate | None:
+        if not self.problem.constraints:
+            return None
+        if not self.unseen.size:
+            return self._unchecked(candidate, TOO_FEW_ROWS)
+        try:
+            return certify(
+                trial,
+                self.problem.constraints,
+                self.measure.metrics,
+                confidence=self.confidence,
+                candidates=CANDIDATES,
+                random_state=self.measure.random_state,
+            )
+        except Exception as problem:
+            # A metric may not be defined on few rows, for want of a group, say.
+            reason = traceback.format_exception_only(problem)[-1].strip()
+            return self._unchecked(candidate, f"unseen rows could not be measured ({reason})")
+
+    def _unchecked(self, candidate: Candidate, reason: str) -> Certificate | None:
+        if not self.problem.constraints:
+            return None
+        return uncertified(self.problem.constraints, candidate.metrics, reason)
