@@ -11,6 +11,7 @@ from fenceline.configuration import Configuration
 from fenceline.errors import MeasurementError
 from fenceline.evaluation import Engine, Outcome
 from fenceline.incumbent import Comparing, Incumbent, wants_incumbent
+from fenceline.iterate import Iterate
 from fenceline.problem import BudgetSpent, Evaluation, Problem
 from fenceline.result import Ending
 from fenceline.store import Event, Finish, Proposal, RunDirectory
@@ -30,6 +31,8 @@ class Progress:
     count: int
     feasible: int
     seconds: float
+    iterate: Iterate | None = None
+    """The last one, of algorithms that have them."""
 
 
 class Desk:
@@ -54,6 +57,7 @@ class Desk:
         self.finished_at: list[float] = []
         self.suggest_seconds: list[float] = []
         self.ending: Ending = "evaluations"
+        self.iterate: Iterate | None = None
         self._known: dict[Configuration, Evaluation] = {}
         self._tickets: dict[int, Configuration] = {}
         self._submitted = 0
@@ -259,7 +263,12 @@ class Desk:
         ):
             self._best = evaluation
         progress = Progress(
-            evaluation, self._best, len(self.history), self._feasible, self.finished_at[-1]
+            evaluation,
+            self._best,
+            len(self.history),
+            self._feasible,
+            self.finished_at[-1],
+            self.iterate,
         )
         for callback in self.callbacks:
             callback(progress)

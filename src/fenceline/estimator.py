@@ -22,6 +22,7 @@ from fenceline.evaluation import Engine, Limits
 from fenceline.metrics.metric import PipelineMetric
 from fenceline.metrics.trial import Table
 from fenceline.pipelines import check
+from fenceline.pipelines.describe import describe
 from fenceline.pipelines.ensemble import check_ensemble
 from fenceline.pipelines.fence import set_aside
 from fenceline.pipelines.hooks import Announcer, CallbackSupportMixin, with_callbacks
@@ -151,7 +152,9 @@ class FencelineEstimator(CallbackSupportMixin, BaseEstimator):  # type: ignore[m
             raise MeasurementError(result.message)
         if result.best is None:
             self._infeasible(result.message)
-        self._adopt(refit.best(candidates), table)
+        best = refit.best(candidates)
+        self.data_ = describe(best.trial, metrics, search)
+        self._adopt(best, table)
         announcer.end()
         return self
 
@@ -322,6 +325,8 @@ class FencelineClassifier(ClassifierMixin, FencelineEstimator):  # type: ignore[
         Its place in the space; for a voter a tuple, each member as often as it has votes.
     certificate_ : Certificate or None
         What rows kept from the search say about it; None without constraints.
+    data_ : dict
+        The table in a few numbers, and how groups fared on unseen rows.
     result_ : Result
         The whole search; ``result_.to_frame()`` is a table of it, and ``cv_results_`` the same as
         a dict of arrays.

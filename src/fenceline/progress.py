@@ -117,7 +117,7 @@ class Progress:
         if self.problem is not None and shown is not None and shown.ok:
             for constraint in self.problem.constraints:
                 rows.add_row("fence", *_against(constraint, shown))
-        iterate = _iterate(state)
+        iterate = state.iterate
         if iterate is not None:
             rows.add_row("ADMM", f"iteration {iterate.t}", Text(_residuals(iterate)))
         return rows
@@ -139,7 +139,7 @@ class Progress:
         best = "none yet" if state.best is None else f"{state.best.objective:.5g}"
         subject = state.best if improved and state.best is not None else state.evaluation
         word = "new best" if improved else f"last ({_outcome(state.evaluation)})"
-        iterate = _iterate(state)
+        iterate = state.iterate
         admm = "" if iterate is None else f", iteration {iterate.t}"
         return f"{self._budget(state)}{admm}, best {best}; {word}: {_pipeline(subject)}"
 
@@ -184,12 +184,6 @@ def _against(constraint: Constraint, shown: Evaluation) -> tuple[ProgressBar, Te
 def _bar(share: float, colour: str) -> ProgressBar:
     share = min(1.0, max(0.0, share))
     return ProgressBar(1.0, share, width=_BAR_WIDTH, complete_style=colour, finished_style=colour)
-
-
-def _iterate(state: State) -> Iterate | None:
-    """Return the state of ADMM, where the run tells it to callbacks."""
-    found: Iterate | None = getattr(state, "iterate", None)
-    return found
 
 
 def _residuals(iterate: Iterate) -> str:

@@ -103,7 +103,9 @@ def minimize(
         stack.enter_context(_terminable())
         desk = Desk(problem, opened, evaluations, seconds, callbacks, store)
         try:
-            iterates.extend(algorithm.iterates(problem, desk, np.random.default_rng(int(seed))))
+            for iterate in algorithm.iterates(problem, desk, np.random.default_rng(int(seed))):
+                iterates.append(iterate)
+                desk.iterate = iterate
         except BudgetSpent:
             ended = desk.ending
         except KeyboardInterrupt:
