@@ -3,6 +3,7 @@
 import math
 import numbers
 import signal
+import sys
 import threading
 import time
 from collections import deque
@@ -93,6 +94,7 @@ def minimize(
     iterates: deque[Iterate] = deque()
     ended: Ending = "finished"
     with ExitStack() as stack:
+        stack.enter_context(_interruptible())  # first, so that it outlives the tidying
         if opened is not engine:  # what the user opened, the user closes
             stack.callback(opened.close)
         store = None
@@ -100,7 +102,6 @@ def minimize(
             store = stack.enter_context(
                 RunDirectory.open(run_dir, _describe(problem, algorithm, seed))
             )
-        stack.enter_context(_terminable())
         desk = Desk(problem, opened, evaluations, seconds, callbacks, store)
         try:
             for iterate in algorithm.iterates(problem, desk, np.random.default_rng(int(seed))):
@@ -135,16 +136,29 @@ def _describe(problem: Problem, algorithm: Algorithm, seed: int) -> dict[str, ob
 
 
 @contextmanager
-def _terminable() -> Iterator[None]:
-    """Make SIGTERM end a run as Ctrl-C does: with the best so far."""
+def _interruptible() -> Iterator[None]:
+    """Let the first Ctrl-C or SIGTERM end a run with the best so far, and the second the process."""
     if threading.current_thread() is not threading.main_thread():
         yield  # only the main thread may listen to signals
         return
-    before = signal.signal(signal.SIGTERM, signal.default_int_handler)
+
+    def stop(number: int, frame: object) -> None:
+        if not hasattr(sys, "ps1"):  # somebody at a prompt would lose all they have there
+            for each in before:
+                signal.signal(each, signal.SIG_DFL)
+        raise KeyboardInterrupt
+
+    before = {signal.SIGTERM: signal.getsignal(signal.SIGTERM)}
+    # Otherwise the user has other plans for Ctrl-C, or a shell has it ignored.
+    if signal.getsignal(signal.SIGINT) is signal.default_int_handler:
+        before[signal.SIGINT] = signal.default_int_handler
+    for each in before:
+        signal.signal(each, stop)
     try:
         yield
     finally:
-        signal.signal(signal.SIGTERM, before)
+        for each, handler in before.items():
+            signal.signal(each, handler)
 
 
 def check_budget(evaluations: object, seconds: object) -> None:

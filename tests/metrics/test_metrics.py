@@ -306,3 +306,14 @@ def test_a_text_with_a_mistake_is_answered_with_what_is_known(text, message):
 def test_metrics_of_decisions_are_for_two_classes():
     assert metrics.false_positive_rate().tasks == ("binary",)
     assert "multiclass" in metrics.score_gap("accuracy", "g").tasks
+
+
+def test_answers_that_are_not_numbers_are_a_failure_and_never_ranked():
+    class Lost(LogisticRegression):
+        def predict_proba(self, X):
+            return np.full((len(X), 2), np.nan)
+
+    X, y = np.arange(8.0)[:, None], np.arange(8) % 2
+    trial = Trial(Lost().fit(X, y), Table(X, y, "binary"), np.arange(8))
+    with pytest.raises(MeasurementError, match="is not finite"):
+        as_metric("neg_log_loss").read(trial)

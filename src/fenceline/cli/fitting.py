@@ -91,7 +91,7 @@ def fit(
         ensemble=ensemble,
     )
     if settings.seconds is None and settings.evaluations is None:
-        from fenceline.estimator import DEFAULT_SECONDS
+        from fenceline.base import DEFAULT_SECONDS
 
         settings = replace(settings, seconds=DEFAULT_SECONDS)
     directory = _new_directory(out, settings)

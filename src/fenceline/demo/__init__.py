@@ -1,1 +1,1 @@
-"""The demonstration behind ``fenceline demo``: choose scaler and model for the bundled credit data."""
+"""The demonstration: ``fenceline demo``."""

@@ -1,77 +1,33 @@
-"""What ``fenceline demo`` shows: a line of progress while it searches, then the answer in a table."""
+"""What ``fenceline demo`` prints: the question, the model, its certificate, and what the fence cost."""
 
-from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
 
 from rich import box
 from rich.console import Console
-from rich.progress import BarColumn, TextColumn
-from rich.progress import Progress as Bar
 from rich.table import Table
+from rich.text import Text
 
+from fenceline.certify import Certificate, Check
 from fenceline.constraint import Constraint
-from fenceline.demo.credit import Confirmation
-from fenceline.desk import Progress
-from fenceline.problem import Evaluation
+from fenceline.demo.credit import space
 from fenceline.result import Result
 
-NAMES = {
-    "loss": "1 - AUROC",
-    "latency_us": "latency, µs/row",
-    "auroc_gap": "AUROC gap by age",
+if TYPE_CHECKING:
+    import pandas as pd
+
+_MEANINGS = (
+    ("latency, µs/row", "predicting 1000 rows at once, on one thread"),
+    ("AUROC gap by age", "between applicants under 35 and the others"),
+    ("bad loans granted", "of all bad loans, the share that is granted"),
+)
+_OBJECTIVE = "1 - balanced accuracy"
+_COLOURS = {"certified": "green", "feasible": "yellow", "infeasible": "red"}
+_VERDICTS = {
+    "certified": "Certified: all three hold on {rows:,} applicants the search never saw, at {sure:.0%} confidence.",
+    "feasible": "Inside the fence on {rows:,} applicants the search never saw, but not beyond doubt at {sure:.0%}.",
+    "infeasible": "Not confirmed: the model is outside the fence on {rows:,} applicants the search never saw.",
 }
-_DIGITS = {"loss": 4, "latency_us": 2, "auroc_gap": 3}
-_QUIET_SECONDS = 10.0
-
-
-class Reporter:
-    """Follows a run: one line that is redrawn on a terminal, a few plain lines elsewhere."""
-
-    def __init__(self, console: Console, seconds: float) -> None:
-        self.console = console
-        self.seconds = seconds
-        # Redrawn by the run itself: a thread that redraws would disturb the latency it reports on.
-        self._bar = Bar(
-            BarColumn(bar_width=12),
-            TextColumn("{task.description}"),
-            console=console,
-            auto_refresh=False,
-            transient=True,
-        )
-        self._task = self._bar.add_task("starting", total=seconds)
-        self._best: Evaluation | None = None
-        self._spoke_at = 0.0
-
-    @contextmanager
-    def follow(self) -> Iterator["Reporter"]:
-        """Show the bar, where there is a terminal to show it on, and take it away at the end."""
-        if not self.console.is_terminal:
-            yield self
-            return
-        with self._bar:
-            yield self
-
-    def __call__(self, progress: Progress) -> None:
-        """Show one more evaluation."""
-        best = "none yet" if progress.best is None else f"{progress.best.objective:.4f}"
-        facts = (
-            f"{progress.seconds:3.0f} s, {progress.count} measured, "
-            f"{progress.feasible / progress.count:.0%} feasible, best {best}"
-        )
-        if self.console.is_terminal:
-            room = max(10, self.console.width - len(facts) - 18)
-            pipeline = str(progress.evaluation.configuration)
-            shown = pipeline if len(pipeline) <= room else pipeline[: room - 1] + "…"
-            self._bar.update(
-                self._task,
-                completed=min(progress.seconds, self.seconds),
-                description=f"{facts}  [dim]{shown}[/dim]",
-                refresh=True,
-            )
-        elif progress.best is not self._best or progress.seconds - self._spoke_at >= _QUIET_SECONDS:
-            say(self.console, f"{facts}: {progress.evaluation.configuration}")
-            self._spoke_at = progress.seconds
-        self._best = progress.best
 
 
 def say(console: Console, text: str) -> None:
@@ -79,87 +35,122 @@ def say(console: Console, text: str) -> None:
     console.print(text, markup=False, highlight=False, soft_wrap=not console.is_terminal)
 
 
-def answer(console: Console, result: Result, best: Evaluation, confirmed: Confirmation) -> None:
-    """Print the pipeline found, what it measures against every bound, and the same on unseen rows."""
-    say(console, "\nThe best pipeline inside the fence:")
-    for module, choice in best.configuration.items():
-        say(console, f"  {module:7} {choice}")
+def question(
+    console: Console, table: "pd.DataFrame", constraints: Sequence[Constraint], seconds: float
+) -> None:
+    """Print what is asked for."""
+    rows, columns = table.shape
+    say(console, f"Who gets a loan? {rows:,} applicants, {columns} columns as they came.")
+    say(console, f"  {'minimise':10} {_OBJECTIVE}")
+    words = ("such that", "", "")
+    for word, c, (name, meaning) in zip(words, constraints, _MEANINGS, strict=True):
+        say(console, f"  {word:10} {f'{name} {c.sense} {c.bound:.4g}':26} {meaning}")
+    size = space().size
+    say(
+        console,
+        f"Searching {size} pipelines and their hyper-parameters for {seconds:g} s; a fifth of the rows is kept aside.",
+    )
+
+
+def spent(console: Console, result: Result) -> None:
+    """Print how much was measured."""
+    inside = sum(e.feasible for e in result.evaluations)
+    say(
+        console,
+        f"{'Interrupted: ' if result.ended == 'interrupted' else ''}{len(result.evaluations)} "
+        f"pipelines measured in {result.seconds:.0f} s, {inside} of them inside the fence.",
+    )
+
+
+def answer(console: Console, model: Any) -> None:
+    """Print the model, and what is known about it from the search and from unseen rows."""
+    say(console, "\nThe model")
+    for module, choice in model.best_configuration_.items():
+        say(console, f"  {module:10} {choice}")
+    certificate: Certificate = model.certificate_
+    prices = model.result_.prices
     table = Table(box=box.SIMPLE_HEAD, pad_edge=False, padding=(0, 1, 0, 0))
     table.add_column("", no_wrap=True)
-    for heading in ("search", "bound", "margin", "price", "unseen rows", ""):
+    for heading in ("bound", "search", "price", "unseen", "at most", "margin", "verdict"):
         table.add_column(heading, justify="right", no_wrap=True)
-    objective = result.problem.objective
-    table.add_row(
-        NAMES[objective],
-        _number(objective, best.metrics),
-        "",
-        "",
-        "",
-        _number(objective, confirmed.metrics),
-        "",
-    )
-    for c in result.problem.constraints:
-        unseen = _number(c.metric, confirmed.metrics)
-        if c.metric == "auroc_gap":
-            unseen += f" ± {confirmed.gap_error:.3f}"
-        table.add_row(
-            NAMES[c.metric],
-            _number(c.metric, best.metrics),
-            f"{c.sense} {c.bound:.{_DIGITS[c.metric]}f}",
-            f"{-c.excess(best.metrics[c.metric]):.{_DIGITS[c.metric]}f}",
-            _price(result.prices[str(c)]),
-            unseen,
-            _verdict(c, confirmed.metrics),
-        )
+    objective = model.best_metrics_[model.result_.problem.objective]
+    table.add_row("1 - bal. accuracy", "", f"{objective:.4g}")
+    for check, (name, _) in zip(certificate.checks, _MEANINGS, strict=True):
+        c = check.constraint
+        searched = f"{model.best_metrics_[c.metric]:.3g}"
+        price = _price(prices.get(str(c), 0.0))
+        table.add_row(name, f"{c.bound:.3g}", searched, price, *_unseen(check, certificate))
     console.print(table)
-
-
-def explain(
-    console: Console, result: Result, confirmed: Confirmation, rows: int, unseen: int
-) -> None:
-    """Say in words what the columns mean, and what the fence cost."""
-    say(
-        console,
-        f"search: mean of three folds within {rows:,} applicants; it chose the pipeline, so it tends to flatter.",
+    verdict = _VERDICTS[certificate.status]
+    if not certificate.rows:
+        verdict = f"Nothing is certified: {certificate.reason}."
+    console.print(
+        Text(
+            verdict.format(rows=certificate.rows, sure=certificate.confidence),
+            style=_COLOURS[certificate.status],
+        ),
+        soft_wrap=not console.is_terminal,
     )
-    say(
-        console,
-        f"unseen rows: fitted anew, measured once on {unseen:,} applicants that the search never saw.",
-    )
-    for c in result.problem.constraints:
-        distance = abs(c.excess(confirmed.metrics[c.metric]))
-        if c.metric == "auroc_gap" and distance < 2 * confirmed.gap_error:
-            say(
-                console,
-                "±: one standard error; within two of the bound, so too few applicants to be sure.",
-            )
-    say(
-        console,
-        "latency: scaler and model on one thread, 1000 rows at once, after the preparation all share.",
-    )
-    bands = ", ".join(f"{band} {score:.3f}" for band, score in confirmed.by_band.items())
-    say(console, f"AUROC by age there: {bands}.")
-    say(
-        console,
-        f"price: what one unit of the bound is worth in 1 - AUROC, after {len(result.iterations)} ADMM iterations; 0: not felt.",
-    )
-    lowest = min((e for e in result.evaluations if e.ok), key=lambda e: e.objective)
-    if not lowest.feasible:
-        broken = [c for c in result.problem.constraints if not c.holds(lowest.metrics[c.metric])]
-        values = " and ".join(
-            f"{NAMES[c.metric]} {_number(c.metric, lowest.metrics)} > {c.bound:.{_DIGITS[c.metric]}f}"
-            for c in broken
+    best = model.result_.best
+    if best is not None and best.configuration != model.best_configuration_:
+        say(
+            console,
+            f"The best of the search, {best.objective:.4g}, was not certified there; the model is one that keeps "
+            "farther from the fence.",
         )
-        say(console, f"Outside the fence: {lowest.configuration}")
-        say(console, f"  would have {lowest.objective:.4f}, with {values}.")
+    say(
+        console,
+        f"price: what one unit of the bound is worth in {_OBJECTIVE}; 0: not felt at the end.",
+    )
 
 
-def _number(name: str, metrics: Mapping[str, float]) -> str:
-    return f"{metrics[name]:.{_DIGITS[name]}f}"
+def outside(console: Console, model: Any) -> None:
+    """Print what a search without a fence would have taken."""
+    result: Result = model.result_
+    measured = [e for e in result.evaluations if e.ok]
+    refused = [e for e in measured if not e.feasible]
+    if not refused:
+        return
+    say(console, "\nWithout the fence")
+    best = min(refused, key=lambda e: e.objective)
+    if result.best is not None and result.best.objective <= best.objective:
+        say(
+            console,
+            f"  nothing better was measured: {best.objective:.4g} at best outside, {result.best.objective:.4g} inside.",
+        )
+        return
+    own = getattr(model, "best_metrics_", {}).get(result.problem.objective, float("inf"))
+    better = [e for e in measured if e.objective < own]
+    names = dict(zip((c.metric for c in result.problem.constraints), _MEANINGS, strict=True))
+    broken = [
+        f"{names[c.metric][0]} {best.metrics[c.metric]:.3g} > {c.bound:.3g}"
+        for c in result.problem.constraints
+        if not c.holds(best.metrics[c.metric])
+    ]
+    say(console, f"  {best.configuration}")
+    say(console, f"  would have won with {best.objective:.4g}, and {' and '.join(broken)}.")
+    say(
+        console,
+        f"  {len(better)} pipelines measured better than the model, {sum(e in refused for e in better)} of them outside the fence.",
+    )
 
 
-def _verdict(constraint: Constraint, metrics: Mapping[str, float]) -> str:
-    return "holds" if constraint.holds(metrics[constraint.metric]) else "BROKEN"
+def next_steps(console: Console) -> None:
+    """Print what to try now."""
+    say(console, "\nNext")
+    for command, what in (
+        ("fenceline demo --bad-loans 0.35", "move the fence"),
+        ('fenceline fit TABLE --target COLUMN -c "size_mb <= 5"', "your own table"),
+        ("fenceline --help", "all commands"),
+    ):
+        say(console, f"  {command:55} {what}")
+
+
+def _unseen(check: Check, certificate: Certificate) -> tuple[str, str, str, Text]:
+    if not certificate.rows:
+        return "", "", "", Text("")
+    verdict = Text(check.verdict, style=_COLOURS[check.verdict])
+    return f"{check.value:.3g}", f"{check.high:.3g}", f"{check.margin:.2g}", verdict
 
 
 def _price(price: float) -> str:

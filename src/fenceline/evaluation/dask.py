@@ -59,7 +59,9 @@ class Dask:
         self._pending: dict[int, bytes] = {}
         self._futures: dict[int, Future] = {}
         self._attempts: dict[int, int] = {}
-        self._arrived: queue.SimpleQueue[tuple[int, Future]] = queue.SimpleQueue()
+        self._arrived: queue.SimpleQueue[tuple[int, Future, bytes | BaseException]] = (
+            queue.SimpleQueue()
+        )
         self._finished: deque[tuple[int, Outcome]] = deque()
         self._threads = 0
         self._counted = -1e9
@@ -156,42 +158,44 @@ class Dask:
             pure=False,
         )
         self._futures[ticket] = future
-        future.add_done_callback(lambda done: self._arrived.put((ticket, done)))
+        self._client.loop.add_callback(self._fetch, self._client, ticket, future)
+
+    async def _fetch(self, client: "Client", ticket: int, future: "Future") -> None:
+        """Bring an outcome here as soon as it is known, in Dask's thread: nobody has to wait for it."""
+        found: bytes | BaseException
+        try:
+            (found,) = await client.gather([future], asynchronous=True)
+        except BaseException as problem:
+            found = problem
+        self._arrived.put((ticket, future, found))
 
     def _take(self, wait: float) -> None:
-        """File what has come; fetching it together costs one round trip instead of many."""
-        arrived: dict[int, Future] = {}
+        """File what has come; wait only for the first."""
         with contextlib.suppress(queue.Empty):
             while True:
-                ticket, future = self._arrived.get(timeout=0.0 if arrived else wait)
+                ticket, future, found = self._arrived.get(timeout=wait)
                 if self._futures.get(ticket) is future:  # not cancelled, nor sent again since
-                    arrived[ticket] = self._futures.pop(ticket)
-        fine = {ticket: f for ticket, f in arrived.items() if f.status == "finished"}
-        with contextlib.suppress(Exception):  # whoever is to blame is found one by one below
-            for ticket, outcome in zip(fine, self._client.gather(list(fine.values())), strict=True):
-                self._file(ticket, unpack(outcome))
-                del arrived[ticket]
-        for ticket, future in arrived.items():
-            self._take_one(ticket, future)
+                    del self._futures[ticket]
+                    wait = 0.0
+                    self._take_one(ticket, future, found)
 
-    def _take_one(self, ticket: int, future: Future) -> None:
+    def _take_one(self, ticket: int, future: "Future", found: bytes | BaseException) -> None:
         """File an outcome, or try again what got lost on the way."""
-        if future.status in ("cancelled", "lost"):
-            self._placed = False  # the scheduler went away, and its successor knows nothing
-            return
-        try:
-            self._file(ticket, unpack(future.result(timeout=PATIENCE_SECONDS)))
-        except EngineError:
-            raise
-        except KilledWorker as problem:
-            message = f"Several workers died with it: {problem}"
+        if isinstance(found, bytes):
+            self._file(ticket, unpack(found))
+        elif isinstance(found, EngineError):
+            raise found
+        elif isinstance(found, KilledWorker):
+            message = f"Several workers died with it: {found}"
             self._file(ticket, Outcome("lost", message=message))
-        except Exception as problem:
+        elif future.status in ("cancelled", "lost"):
+            self._placed = False  # the scheduler went away, and its successor knows nothing
+        else:
             self._attempts[ticket] = self._attempts.get(ticket, 0) + 1
             if self._attempts[ticket] < _ATTEMPTS:
                 self._send(ticket)
             else:
-                message = f"The cluster failed {_ATTEMPTS} times: {problem!r}"
+                message = f"The cluster failed {_ATTEMPTS} times: {found!r}"
                 self._file(ticket, Outcome("lost", message=message))
 
     def _file(self, ticket: int, outcome: Outcome) -> None:

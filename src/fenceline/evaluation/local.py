@@ -80,17 +80,21 @@ class Local:
     def next(self, timeout: float | None = None) -> tuple[int, Outcome] | None:
         """Return the next finished task; None after `timeout` seconds or if nothing is pending."""
         until = None if timeout is None else time.monotonic() + timeout
-        while not self._finished:
-            self._dispatch()
-            if not any(child.ticket is not None or not child.ready for child in self._children):
-                return None
-            for key, _ in self._selector.select(self._patience(until)):
+        self._dispatch()
+        while self._finished or self._occupied():
+            # Even if there is something to return: the caller may not be back for a while, and a
+            # child that is done meanwhile can have the next task.
+            wait = 0.0 if self._finished else self._patience(until)
+            for key, _ in self._selector.select(wait):
                 if key.data in self._children:
                     self._attend(key.data)
             self._enforce()
-            if until is not None and time.monotonic() >= until and not self._finished:
-                return None
-        return self._finished.popleft()
+            self._dispatch()
+            if self._finished:
+                return self._finished.popleft()
+            if until is not None and time.monotonic() >= until:
+                break
+        return None
 
     def cancel(self, ticket: int) -> None:
         """Drop a queued task or kill a running one; either is reported as cancelled."""
@@ -105,6 +109,9 @@ class Local:
         """Kill every child with all it started; what was queued is forgotten."""
         self._forget()
         self._selector.close()
+
+    def _occupied(self) -> bool:
+        return any(child.ticket is not None or not child.ready for child in self._children)
 
     def _dispatch(self) -> None:
         """Give queued tasks to idle children, and start children while there are too few."""

@@ -95,6 +95,7 @@ class Ray:
                 done, _ = ray.wait(list(self._running), timeout=wait)
                 for reference in done:
                     self._take(reference)
+                self._dispatch()  # the caller may not be back for a while
             else:
                 time.sleep(wait)  # for a machine to join
             if not self._finished and time.monotonic() >= until:
@@ -153,13 +154,14 @@ class Ray:
         self._finished.append((ticket, outcome))
 
     def _count_nodes(self) -> None:
-        """Notice machines that joined, and put an actor there."""
+        """Notice machines that left, and those that joined: each gets an actor."""
         if time.monotonic() - self._census < _CENSUS_SECONDS:
             return
         self._census = time.monotonic()
         alive = {entry["NodeID"]: entry["Resources"] for entry in ray.nodes() if entry["Alive"]}
         slots = {name: int(resources.get("CPU", 0)) for name, resources in alive.items()}
         self._slots = sum(slots.values())
+        self._nodes = {name: node for name, node in self._nodes.items() if name in slots}
         for name, count in slots.items():
             if count and name not in self._nodes and self._parcel is not None:
                 self._nodes[name] = _Node(name, count, self._parcel, self.limits)

@@ -11,7 +11,7 @@ from fenceline.evaluation.limits import Limits
 from fenceline.evaluation.local import Local
 from fenceline.evaluation.parcel import Parcel
 
-_POLL_SECONDS = 0.2
+_POLL_SECONDS = 0.5
 _IDLE_SECONDS = 60.0
 
 

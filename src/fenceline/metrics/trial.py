@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from sklearn.base import BaseEstimator
 from sklearn.utils.metaestimators import available_if
 
-from fenceline.errors import DefinitionError, suggestion
+from fenceline.errors import DefinitionError, MeasurementError, suggestion
 
 Rows: TypeAlias = NDArray[np.intp]
 Task: TypeAlias = Literal["binary", "multiclass", "regression"]
@@ -209,6 +209,9 @@ class Answers(BaseEstimator):  # type: ignore[misc] # scikit-learn is untyped
             answer = np.asarray(getattr(self.pipeline, method)(self.X))
             if method == "predict" and self.classes is not None:
                 answer = np.searchsorted(self.classes, answer)
+            elif not np.isfinite(answer).all():
+                # Scorers that rank or round would make a number of it all the same.
+                raise MeasurementError(f"The pipeline's {method} is not finite for some rows.")
             self._known[method] = answer
         return self._known[method]
 
