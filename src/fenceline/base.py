@@ -40,6 +40,8 @@ DEFAULT_SECONDS = 60.0
 """The budget when none is given."""
 ENSEMBLE_SHARE = 0.25
 """How much of the budget is left to choose who votes, where pipelines may."""
+LONGEST_SHARE, LONGEST_FLOOR = 0.25, 5.0
+"""How much of the budget, but at least how many seconds, one pipeline may take to be measured."""
 
 
 class FencelineEstimator(CallbackSupportMixin, BaseEstimator):  # type: ignore[misc] # scikit-learn is untyped
@@ -210,9 +212,16 @@ class FencelineEstimator(CallbackSupportMixin, BaseEstimator):  # type: ignore[m
             seed=seed,
             # A clock can only stop a fit that runs in a process of its own.
             engine=self.engine or (None if seconds is None else "local"),
-            limits=self.limits,
+            limits=self._limits(seconds),
             callbacks=[*self.callbacks, announcer, Patience(), *self._displays(problem, seconds)],
         )
+
+    def _limits(self, seconds: float | None) -> Limits | None:
+        """Return the user's limits, or one that keeps a slow pipeline from using up the budget."""
+        opened = not isinstance(self.engine, str | None)  # with limits of its own
+        if self.limits is not None or seconds is None or opened:
+            return self.limits
+        return Limits(seconds=max(LONGEST_FLOOR, LONGEST_SHARE * seconds))
 
     def _keep(self, result: Result) -> None:
         """Keep the result, without the data of the search."""

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from statistics import fmean
 
 from fenceline.configuration import Configuration
+from fenceline.doubt import Doubts, pooled
 from fenceline.errors import MeasurementError
 from fenceline.evaluation import Engine, Outcome
 from fenceline.incumbent import Comparing, Incumbent, wants_incumbent
@@ -59,6 +60,7 @@ class Desk:
         self.ending: Ending = "evaluations"
         self.iterate: Iterate | None = None
         self._known: dict[Configuration, Evaluation] = {}
+        self._doubts = Doubts(problem)
         self._tickets: dict[int, Configuration] = {}
         self._submitted = 0
         self._repeats = 0
@@ -79,7 +81,10 @@ class Desk:
         return self._known.get(configuration)
 
     def submit(self, configuration: Configuration) -> None:
-        """Measure a configuration unless it is known; return when another one is wanted."""
+        """Measure a configuration unless it is known; return when another one is wanted.
+
+        Before it, a known one is measured again if noise alone keeps it from being the best.
+        """
         spent = time.perf_counter() - self._idle_since
         if configuration in self._known or configuration in self._tickets.values():
             self._count_repeat()
@@ -92,6 +97,13 @@ class Desk:
             self._count_repeat()
             return
         self._repeats = 0
+        # Here and nowhere else: the journal then shows the same outcomes before the same proposal.
+        while (doubtful := self._doubts.greatest(self._best, self.pending)) is not None:
+            self._measure(doubtful, 0.0)
+        self._measure(configuration, spent)
+
+    def _measure(self, configuration: Configuration, spent: float) -> None:
+        """Have a configuration measured, and take in what has finished meanwhile."""
         self._stop_if(self._submitted >= self.limit, "evaluations")
         self._stop_if(time.perf_counter() >= self.deadline, "seconds")
         self.suggest_seconds.append(spent)
@@ -151,9 +163,8 @@ class Desk:
         """End a run that has nothing new to measure: every configuration known, or a solver that repeats itself."""
         self._repeats += 1
         self._stop_if(time.perf_counter() >= self.deadline, "seconds")
-        self._stop_if(
-            len(self.history) + len(self._tickets) >= self.problem.cardinality, "exhausted"
-        )
+        new = sum(c not in self._known for c in self._tickets.values())
+        self._stop_if(len(self._doubts.times) + new >= self.problem.cardinality, "exhausted")
         self._stop_if(self._repeats >= _MOST_REPEATS, "exhausted")
 
     def _collect(self) -> None:
@@ -171,6 +182,8 @@ class Desk:
 
     def _take(self, ticket: int, outcome: Outcome) -> None:
         evaluation = self._judge(self._tickets.pop(ticket), outcome)
+        if (earlier := self._known.get(evaluation.configuration)) is not None:
+            evaluation = pooled(self.problem, earlier, evaluation)
         # A task stopped by the end of this run is no outcome: a continued run measures it again.
         if self._store is not None and outcome.status != "cancelled":
             self._store.finish(ticket, evaluation)
@@ -256,7 +269,10 @@ class Desk:
     def _file(self, evaluation: Evaluation) -> None:
         self.history.append(evaluation)
         self.finished_at.append(time.perf_counter() - self.started)
-        self._known[evaluation.configuration] = evaluation
+        configuration = evaluation.configuration
+        self._doubts.file(evaluation)
+        if evaluation.ok or configuration not in self._known:
+            self._known[configuration] = evaluation
         self._feasible += evaluation.feasible
         if evaluation.feasible and (
             self._best is None or evaluation.objective < self._best.objective

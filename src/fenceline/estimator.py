@@ -64,7 +64,7 @@ class FencelineClassifier(ClassifierMixin, FencelineEstimator):  # type: ignore[
         `seconds` is spent on it. 0 or None looks for a single pipeline.
     engine, limits, callbacks
         Where pipelines are measured, what one measurement may use, and who is told: as in
-        :func:`fenceline.minimize`.
+        :func:`fenceline.minimize`. Unless told otherwise, one may take a quarter of `seconds`.
     verbose : int
         0 prints nothing, 1 shows the search as it goes, 2 every pipeline that is measured.
 

@@ -7,9 +7,10 @@ from dataclasses import dataclass, field
 import numpy as np
 from numpy.typing import NDArray
 
+from fenceline.configuration import Configuration
 from fenceline.lagrangian import Scales
 from fenceline.lattice import Lattice
-from fenceline.problem import Evaluator, Problem
+from fenceline.problem import Evaluation, Evaluator, Problem
 from fenceline.promise import Chance, Promise
 from fenceline.sensitivity import balance, gradient, reals
 from fenceline.surrogates.metric_model import MetricModel
@@ -44,27 +45,43 @@ class Memory:
         ]
         self._equal = np.array([c.sense == "==" for c in self.problem.constraints], dtype=np.bool_)
         self._failure = MetricModel(self.structure, transform=False)
+        self._read = 0
+        self._rows: dict[Configuration, int] = {}
 
     def refresh(self) -> None:
         """Take in what has been measured since the last call."""
-        new = self.evaluator.history[len(self.ok) :]
-        if not new:
-            return
-        encoded = [self.problem.space.encode(e.configuration) for e in new]
-        good = [e for e in new if e.ok]
-        constraints = self.problem.constraints
-        self.z = np.vstack([self.z, [z for z, _ in encoded]])
-        self.theta = np.vstack([self.theta, [theta for _, theta in encoded]])
-        self.ok = np.append(self.ok, [e.ok for e in new])
-        self._loss = np.append(self._loss, [e.objective for e in good])
-        if good:
-            excess = [
-                [c.excess(e.metrics[c.metric], e.errors.get(c.metric, 0.0)) for c in constraints]
-                for e in good
-            ]
-            self._excess = np.vstack(
-                [self._excess, np.array(excess).reshape(len(good), len(constraints))]
-            )
+        history = self.evaluator.history
+        for evaluation in history[self._read :]:
+            row = self._rows.get(evaluation.configuration)
+            if row is None:
+                self._append(evaluation)
+            elif evaluation.ok:
+                self._replace(row, evaluation)
+        self._read = len(history)
+
+    def _append(self, evaluation: Evaluation) -> None:
+        z, theta = self.problem.space.encode(evaluation.configuration)
+        self.z = np.vstack([self.z, z])
+        self.theta = np.vstack([self.theta, theta])
+        self.ok = np.append(self.ok, evaluation.ok)
+        if evaluation.ok:
+            self._rows[evaluation.configuration] = len(self._loss)
+            self._loss = np.append(self._loss, evaluation.objective)
+            self._excess = np.vstack([self._excess, self._excess_of(evaluation)])
+
+    def _replace(self, row: int, evaluation: Evaluation) -> None:
+        """Let a pipeline that was measured again stand for what was known of it."""
+        self._loss[row] = evaluation.objective
+        self._excess[row] = self._excess_of(evaluation)
+        for model in self._models:
+            model.process = None  # it has learned from the old value
+
+    def _excess_of(self, evaluation: Evaluation) -> Array:
+        metrics, errors = evaluation.metrics, evaluation.errors
+        excess = [
+            c.excess(metrics[c.metric], errors.get(c.metric, 0.0)) for c in self.problem.constraints
+        ]
+        return np.array(excess)
 
     def row(self, index: int) -> tuple[tuple[int, ...], Array]:
         """Return z and theta of a successful evaluation."""

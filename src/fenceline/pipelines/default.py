@@ -15,17 +15,37 @@ _FOREST: dict[str, Parameter] = {
 }
 _BOOSTING: dict[str, Parameter] = {
     "learning_rate": Real(0.01, 0.5, log=True),
-    "max_iter": Integer(10, 400, log=True),
+    "max_iter": Integer(10, 600, log=True),
     "max_leaf_nodes": Integer(3, 127, log=True),
     "min_samples_leaf": Integer(3, 100, log=True),
     "l2_regularization": Real(1e-3, 100.0, log=True),
     "max_features": Real(0.2, 1.0),
 }
-_EXTRA: dict[str, Parameter] = {
-    "learning_rate": Real(0.01, 0.5, log=True),
-    "n_estimators": Integer(10, 400, log=True),
-    "max_depth": Integer(2, 10),
-    "reg_lambda": Real(1e-3, 100.0, log=True),
+# Few and small trees stay in reach everywhere, for a fence may ask for a fast model.
+_EXTRA: dict[str, dict[str, Parameter]] = {
+    "LightGBM": {
+        "learning_rate": Real(0.01, 0.5, log=True),
+        "n_estimators": Integer(10, 1000, log=True),
+        "num_leaves": Integer(3, 127, log=True),
+        "min_child_samples": Integer(3, 100, log=True),
+        "colsample_bytree": Real(0.3, 1.0),
+        "reg_lambda": Real(1e-3, 100.0, log=True),
+    },
+    "XGBoost": {
+        "learning_rate": Real(0.01, 0.5, log=True),
+        "n_estimators": Integer(10, 1000, log=True),
+        "max_depth": Integer(2, 10),
+        "min_child_weight": Real(0.01, 100.0, log=True),
+        "subsample": Real(0.5, 1.0),
+        "colsample_bytree": Real(0.3, 1.0),
+        "reg_lambda": Real(1e-3, 100.0, log=True),
+    },
+    "CatBoost": {
+        "learning_rate": Real(0.01, 0.5, log=True),
+        "n_estimators": Integer(10, 400, log=True),
+        "max_depth": Integer(2, 8),
+        "reg_lambda": Real(0.1, 100.0, log=True),
+    },
 }
 _MLP: dict[str, Parameter] = {
     "alpha": Real(1e-7, 0.1, log=True),
@@ -73,7 +93,9 @@ def default_space(task: Task) -> Space:
         ),
         Algorithm("MLP", _MLP),
     ]
-    models += [Algorithm(name, _EXTRA) for name, package in EXTRAS.items() if find_spec(package)]
+    models += [
+        Algorithm(name, _EXTRA[name]) for name, package in EXTRAS.items() if find_spec(package)
+    ]
     return Space(
         [
             Module(

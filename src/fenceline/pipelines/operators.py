@@ -162,7 +162,15 @@ def _ada(s: Setting, max_depth: int, **params: Any) -> Any:
     return s.kind(ensemble, "AdaBoost")(base, random_state=s.random_state, **params)
 
 
+_MLP_STOPS_FROM = 5000
+"""Rows."""
+
+
 def _mlp(s: Setting, depth: int, nodes: int, **params: Any) -> Any:
+    # Of many rows a tenth tells when to stop, several times sooner than the loss does. Not for many
+    # classes: one with a single row could not be split.
+    stops = s.rows >= _MLP_STOPS_FROM and s.task != "multiclass"
+    params = {"early_stopping": stops} | params
     return s.kind(neural_network, "MLP")(
         hidden_layer_sizes=(nodes,) * depth, random_state=s.random_state, **params
     )

@@ -50,6 +50,8 @@ def preparation(X: Any) -> Any:
         if kind is not None:
             kinds[kind].append(name if named else position)
     impute = SimpleImputer(strategy=median, keep_empty_features=True)
+    if len(kinds["number"]) == X.shape[1]:
+        return impute  # taking columns apart and together again costs most of the time to predict
     encode = OneHotEncoder(
         handle_unknown="infrequent_if_exist",
         min_frequency=2,

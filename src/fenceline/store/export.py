@@ -19,8 +19,8 @@ from fenceline.store.records import Finish, Proposal
 from fenceline.store.run_directory import read_run
 
 if TYPE_CHECKING:
-    import optuna
     import pandas as pd
+    from optuna import Study
 
 
 class Measured(Protocol):
@@ -39,7 +39,7 @@ Run: TypeAlias = str | Path | Measured
 """A run directory, even one that is being written, or a result."""
 
 
-def to_optuna(run: Run, *, storage: Any = None, name: str | None = None) -> "optuna.Study":
+def to_optuna(run: Run, *, storage: Any = None, name: str | None = None) -> "Study":
     """Return a run as an Optuna study, for optuna-dashboard and Optuna's plots.
 
     Parameters
@@ -65,7 +65,7 @@ def to_optuna(run: Run, *, storage: Any = None, name: str | None = None) -> "opt
         column: _distribution(optuna.distributions, parameter)
         for column, parameter in _columns(problem.space)
     }
-    study = optuna.create_study(storage=storage, study_name=name)
+    study: Study = optuna.create_study(storage=storage, study_name=name)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", optuna.exceptions.ExperimentalWarning)
         study.set_metric_names([problem.objective])
