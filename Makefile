@@ -3,13 +3,17 @@ PYTHON ?= python3
 VENV   := .venv
 BIN    := $(VENV)/bin
 READY  := $(VENV)/.ready
+DEV_READY := $(VENV)/.dev-ready
+BROWSER := $(VENV)/.browser
 PEERS  := .venv-peers
 PEERS_READY := $(PEERS)/.ready
+AUTOML := .venv-automl
+AUTOML_READY := $(AUTOML)/.ready
 # One BLAS thread: the matrices are small, and timings stay comparable.
 export OMP_NUM_THREADS := 1
 export OPENBLAS_NUM_THREADS := 1
 
-.PHONY: help demo test check format docs soak clean bench-surrogate bench-paper-artificial bench-optimiser bench-constraints bench-engine
+.PHONY: help demo test check format docs soak dist clean bench-surrogate bench-paper-artificial bench-optimiser bench-constraints bench-engine bench-prefix bench-memory bench-automl
 help:  ## list the targets
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | awk -F ':.*## ' '{printf "  make %-24s %s\n", $$1, $$2}'
 
@@ -17,7 +21,16 @@ $(READY): pyproject.toml
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || \
 	  { echo "Fenceline needs Python 3.11 or newer; $(PYTHON) is $$($(PYTHON) --version). Try: make PYTHON=python3.12 $(MAKECMDGOALS)"; exit 1; }
 	@test -d $(VENV) || $(PYTHON) -m venv $(VENV)
-	@$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable ".[dev,bench]"
+	@$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable .
+	@touch $@
+
+# Everything the tests need, real Dask, Ray, Optuna and MLflow included; the demo waits for none of it.
+$(DEV_READY): $(READY)
+	@$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable ".[dev,bench,dask,ray,optuna,mlflow]"
+	@touch $@
+
+$(BROWSER): $(READY)
+	@.ci/chromium
 	@touch $@
 
 $(PEERS_READY): benchmarks/requirements-peers.txt pyproject.toml
@@ -25,22 +38,27 @@ $(PEERS_READY): benchmarks/requirements-peers.txt pyproject.toml
 	@$(PEERS)/bin/python -m pip install --quiet --disable-pip-version-check --editable ".[bench]" -r benchmarks/requirements-peers.txt
 	@touch $@
 
+$(AUTOML_READY): benchmarks/requirements-automl.txt pyproject.toml
+	@test -d $(AUTOML) || $(PYTHON) -m venv $(AUTOML)
+	@$(AUTOML)/bin/python -m pip install --quiet --disable-pip-version-check --editable . -r benchmarks/requirements-automl.txt
+	@touch $@
+
 demo: $(READY)  ## the main job on the bundled credit data, in about a minute
 	@$(BIN)/fenceline demo
 
-test: check  ## everything CI runs: checks, then tests
+test: check $(BROWSER)  ## everything CI runs: checks, then tests
 	@$(BIN)/python -m pytest -n 2 --dist worksteal
 
-check: $(READY)  ## formatting, lint, types, import contracts
+check: $(DEV_READY)  ## formatting, lint, types, import contracts
 	@$(BIN)/ruff format --check . && $(BIN)/ruff check .
 	@$(BIN)/mypy
 	@$(BIN)/lint-imports
 
-format: $(READY)  ## let ruff rewrite the tree
+format: $(DEV_READY)  ## let ruff rewrite the tree
 	@$(BIN)/ruff check --fix . ; $(BIN)/ruff format .
 
 DOCS_READY := $(VENV)/.docs-ready
-$(DOCS_READY): $(READY)
+$(DOCS_READY): $(DEV_READY)
 	@$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable ".[docs]"
 	@touch $@
 
@@ -59,11 +77,23 @@ bench-optimiser: $(PEERS_READY)  ## the default against Optuna, SMAC3, Hyperopt 
 bench-constraints: $(PEERS_READY)  ## constrained problems against every rival (hours; see --help)
 	@$(PEERS)/bin/python -m benchmarks.constraints $(ARGS)
 
-soak: $(READY)  ## the long tests: damaged journals by the ten thousand, kills by the dozen
-	@FENCELINE_SOAK=1 $(BIN)/python -m pytest -n 2 tests/store tests/test_resume.py
+soak: $(DEV_READY)  ## the long tests: damaged journals by the ten thousand, kills by the dozen, faults by the hundred
+	@FENCELINE_SOAK=1 $(BIN)/python -m pytest -n 2 tests/store tests/test_resume.py tests/evaluation
+
+dist: $(DEV_READY)  ## wheel and sdist, the wheel installed alone and used with every Python there is
+	@$(BIN)/python .ci/dist.py
 
 bench-engine: $(PEERS_READY)  ## rates and efficiency of the engines and the journal
 	@$(PEERS)/bin/python -m benchmarks.engine $(ARGS)
 
+bench-prefix: $(PEERS_READY)  ## what shared first steps save on a batch of pipelines
+	@$(PEERS)/bin/python -m benchmarks.prefix $(ARGS)
+
+bench-memory: $(PEERS_READY)  ## all processes together on a large table
+	@$(PEERS)/bin/python -m benchmarks.memory $(ARGS)
+
+bench-automl: $(AUTOML_READY)  ## against FLAML at equal wall time, with and without constraints (50 minutes)
+	@$(AUTOML)/bin/python -m benchmarks.automl $(ARGS)
+
 clean:  ## remove environments and caches
-	rm -rf .venv .venv-peers .mypy_cache .ruff_cache .pytest_cache .hypothesis out dist build
+	rm -rf .venv .venv-peers .venv-automl .mypy_cache .ruff_cache .pytest_cache .hypothesis out dist build

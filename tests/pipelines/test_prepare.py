@@ -48,6 +48,14 @@ def test_every_column_made_has_a_name():
     assert "when_month" in fitted.get_feature_names_out()
 
 
+def test_a_table_of_numbers_alone_is_only_imputed():
+    frame = pd.DataFrame({"a": [1.0, np.nan, 5.0], "b": [True, False, True]})
+    step = preparation(frame)
+    assert isinstance(step, SimpleImputer)
+    assert step.fit_transform(frame).tolist() == [[1, 1], [3, 0], [5, 1]]
+    assert step.get_feature_names_out().tolist() == ["a", "b"]
+
+
 def test_missing_numbers_become_the_median_of_the_rows_fitted_on():
     fitted = clone(preparation(TABLE)).fit(TABLE)
     new = TABLE.head(1).assign(amount=np.nan)
