@@ -3,6 +3,7 @@
 Run ``python -m benchmarks.optimiser`` from the root, in an environment with the packages of
 ``requirements-peers.txt``; rivals that are not installed are left out. Five parts: A the artificial
 problem, B asynchronous workers, C failing pipelines, D classical functions, E the ablation.
+With ``--data`` real pipelines are searched instead, and the methods ranked over the tables given.
 Runs that are there already are not repeated, and ``--report-only`` reads them at any time.
 """
 
@@ -22,6 +23,7 @@ os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
 
 import numpy as np
 
+from benchmarks import real_pipelines
 from benchmarks.counted import Array, Counted, Trace, read, run
 from benchmarks.harness import run_all, write_csv
 from benchmarks.optimiser_plan import (
@@ -224,10 +226,15 @@ def options(arguments: Sequence[str] | None) -> argparse.Namespace:
     parser.add_argument("--smoke", action="store_true", help="a tenth of the size, two problems")
     parser.add_argument("--fresh", action="store_true", help="repeat the runs that are there")
     parser.add_argument("--report-only", action="store_true", help="run nothing")
-    parser.add_argument("--publish", action="store_true", help=f"copy the results to {DOCS}")
+    parser.add_argument("--publish", action="store_true", help="copy the results to docs/figures")
     parser.add_argument("--out", type=Path)
+    real_pipelines.add_options(parser)
     chosen = parser.parse_args(arguments)
     chosen.scale = SMOKE_SCALE if chosen.smoke else 1.0
+    if chosen.data:
+        real_pipelines.settle(parser, chosen)
+    elif chosen.rows or chosen.methods:
+        parser.error("--rows and --methods go with --data only")
     chosen.seeds = chosen.seeds or (SMOKE_SEEDS if chosen.smoke else SEEDS)
     chosen.out = chosen.out or Path("out/optimiser-smoke" if chosen.smoke else "out/optimiser")
     if chosen.first_seed in TUNING_SEEDS:
@@ -243,6 +250,8 @@ def options(arguments: Sequence[str] | None) -> argparse.Namespace:
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run, write, draw, judge."""
     chosen = options(arguments)
+    if chosen.data:
+        return real_pipelines.main(chosen)
     for name in sorted({line.curve.name for line in PLAN if not line.curve.installed}):
         print(f"not installed here, and not run: {name}")
     seeds = range(chosen.first_seed, chosen.first_seed + chosen.seeds)

@@ -2,6 +2,7 @@
 
 import heapq
 from collections.abc import Callable
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -22,7 +23,7 @@ class VirtualWorkers:
     workers : int
         Tasks at a time.
     seed : int
-        Draws the durations, which are exponential: some tasks are overtaken by many others.
+        Draws the durations, exponential around a minute: some tasks are overtaken by many others.
     """
 
     def __init__(self, workers: int, seed: int) -> None:
@@ -40,12 +41,13 @@ class VirtualWorkers:
         """Start a task now, in virtual time."""
         assert self._function is not None, "put() comes first"
         assert len(self._running) < self.workers, "a desk submits to free workers only"
-        end = self.now + self._rng.exponential()
-        heapq.heappush(self._running, (end, ticket, call(self._function, argument)))
+        minutes = self._rng.exponential()
+        outcome = replace(call(self._function, argument), seconds=60.0 * minutes)
+        heapq.heappush(self._running, (self.now + minutes, ticket, outcome))
 
     def next(self, timeout: float | None = None) -> tuple[int, Outcome] | None:
-        """Move the clock on to the end of the next task."""
-        if not self._running:
+        """Move the clock on to the end of the next task; it stands still for who will not wait."""
+        if not self._running or timeout == 0.0:
             return None
         self.now, ticket, outcome = heapq.heappop(self._running)
         return ticket, outcome

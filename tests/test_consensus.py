@@ -92,3 +92,28 @@ def test_the_search_uses_one_thread_and_gives_the_others_back():
     with one_thread():
         assert set(threads()) <= {1}
     assert threads() == before
+
+
+@pytest.mark.parametrize("seed", [0, 3])
+def test_a_narrow_valley_is_found_beside_an_easy_plateau(seed):
+    space = fl.Space(
+        [
+            fl.Module(
+                "model",
+                [
+                    fl.Algorithm("tree", {"depth": fl.Integer(1, 20)}),
+                    fl.Algorithm("curve", {"a": fl.Real(-2.0, 2.0), "b": fl.Real(-2.0, 2.0)}),
+                ],
+            )
+        ]
+    )
+
+    def measure(configuration):
+        model = configuration["model"]
+        if model.algorithm == "tree":
+            return {"loss": 0.5 + abs(model.params["depth"] - 7) / 20}
+        a, b = model.params["a"], model.params["b"]
+        return {"loss": (1 - a) ** 2 + 5 * (b - a * a) ** 2}
+
+    result = fl.minimize(fl.Problem(space, measure), evaluations=50, seed=seed)
+    assert result.best.objective < 0.1

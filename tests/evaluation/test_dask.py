@@ -11,8 +11,12 @@ from pathlib import Path
 
 import pytest
 
+import fenceline as fl
+from fenceline.baselines import RandomSearch
+from fenceline.desk import Progress
 from fenceline.errors import EngineError
 from fenceline.evaluation.limits import Limits
+from fenceline.store import Finish, read_run
 from fenceline.testing.faults import EngineFactory, EngineFaultSuite, collect
 
 distributed = pytest.importorskip(
@@ -136,6 +140,30 @@ def test_a_scheduler_that_comes_back_gets_the_pending_work_again(tmp_path: Path)
         cluster.start_worker()
         found |= collect(engine, 3)
     assert {outcome.status for outcome in found.values()} == {"ok"}
+
+
+def test_a_scheduler_that_stays_away_ends_the_run_and_what_finished_is_kept(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("fenceline.evaluation.dask.PATIENCE_SECONDS", 1.0)
+    space = fl.Space([fl.Module("model", [fl.Algorithm("ridge", {"alpha": fl.Real(0.0, 4.0)})])])
+    run = tmp_path / "run"
+    with open_cluster(tmp_path, 1) as cluster:
+
+        def kill(progress: Progress) -> None:
+            if progress.count == 3:
+                cluster.kill(cluster.scheduler)
+
+        with pytest.raises(EngineError, match="went away and did not come back"):
+            fl.minimize(
+                fl.Problem(space, lambda _: {"loss": 1.0}),
+                evaluations=1000,
+                engine=cluster.address.replace("tcp", "dask"),
+                run_dir=run,
+                algorithm=RandomSearch(),
+                callbacks=[kill],
+            )
+    assert len([event for event in read_run(run)[1] if isinstance(event, Finish)]) >= 3
 
 
 def test_a_client_is_used_as_it_is_and_not_closed(cluster: Cluster) -> None:

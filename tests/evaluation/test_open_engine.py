@@ -1,5 +1,5 @@
 import contextlib
-import importlib.util
+import sys
 from typing import Any
 
 import pytest
@@ -56,9 +56,9 @@ def test_a_senseless_number_of_workers_is_refused(workers: Any) -> None:
     [("dask://127.0.0.1:9", "distributed", "dask"), ("ray", "ray", "ray")],
 )
 def test_without_the_package_the_error_names_the_extra(
-    engine: str, module: str, extra: str
+    engine: str, module: str, extra: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    if importlib.util.find_spec(module) is not None:
-        pytest.skip(f"{module} is installed")
+    monkeypatch.setitem(sys.modules, module, None)
+    monkeypatch.delitem(sys.modules, f"fenceline.evaluation.{extra}", raising=False)
     with pytest.raises(MissingDependencyError, match=rf"pip install fenceline\[{extra}\]"):
         open_engine(engine)

@@ -9,9 +9,10 @@ import numpy as np
 from fenceline.surrogates.gaussian_process import standardise
 from fenceline.surrogates.matern import Array
 
-# Below this distance from the best value, in units of its distance to the median, a logarithm
-# would stretch differences that are noise.
-_OFFSET = 0.05
+# In units of the distance from the best value to the median: up to about here the logarithm hardly
+# bends, and only the tail is drawn in. A twentieth made a cusp of the best value, which no smooth
+# model can follow: on a narrow valley the search then never left the first plateau.
+_OFFSET = 1.0
 
 
 @dataclass(frozen=True, slots=True)
