@@ -100,8 +100,19 @@ def admitting(constraint: Constraint, value: float, error: float = 0.0) -> float
         bound = value + turn * margin
         while not replace(constraint, bound=bound).holds(value, error):
             bound += turn * math.ulp(max(abs(value), margin))
-    rounded = float(f"{bound:.6g}")
-    return rounded if replace(constraint, bound=rounded).holds(value, error) else bound
+    for rounded in (float(f"{bound:.6g}"), _outwards(bound, constraint.sense)):
+        if replace(constraint, bound=rounded).holds(value, error):
+            return rounded
+    return bound
+
+
+def _outwards(bound: float, sense: str) -> float:
+    """Return the next number of six digits on the side that admits more."""
+    if bound == 0.0 or not math.isfinite(bound):
+        return bound
+    unit = 10.0 ** (math.floor(math.log10(abs(bound))) - 5)
+    whole = math.floor(bound / unit) if sense == ">=" else math.ceil(bound / unit)
+    return float(f"{whole * unit:.6g}")
 
 
 def written(bound: float) -> str:

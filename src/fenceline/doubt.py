@@ -22,12 +22,15 @@ class Doubts:
         """How often each configuration was measured."""
         self._problem = problem
         self._open: dict[Configuration, Evaluation] = {}
+        self._fixed: set[str] = set()
 
     def file(self, evaluation: Evaluation) -> None:
         """Take in a measurement, pooled with those of the same pipeline before it."""
         configuration = evaluation.configuration
         self.times[configuration] += 1
-        self._open.pop(configuration, None)
+        earlier = self._open.pop(configuration, None)
+        if earlier is not None and evaluation.ok:
+            self._fixed |= {n for n in earlier.errors if _same(n, earlier, evaluation)}
         if evaluation.errors and undecided(self._problem, evaluation):
             self._open[configuration] = evaluation
 
@@ -47,16 +50,20 @@ class Doubts:
         worth = [
             (e.objective, c)
             for c, e in self._open.items()
-            if e.objective < beaten and self.times[c] <= MOST_AGAIN and c not in pending
+            if e.objective < beaten
+            and self.times[c] <= MOST_AGAIN
+            and c not in pending
+            and undecided(self._problem, e, self._fixed)
         ]
         return min(worth, key=lambda pair: pair[0])[1] if worth else None
 
 
-def undecided(problem: Problem, evaluation: Evaluation) -> bool:
+def undecided(problem: Problem, evaluation: Evaluation, fixed: Collection[str] = ()) -> bool:
     """Tell whether a pipeline is outside the fence only because of its standard errors.
 
     Every constraint that does not hold with the required confidence must be one that is not
     surely broken either: its value lies within the margin of the bound, on either side of it.
+    And its metric must not be a fixed one, which another measurement would not change.
     """
     if not evaluation.ok or evaluation.feasible:
         return False
@@ -64,7 +71,9 @@ def undecided(problem: Problem, evaluation: Evaluation) -> bool:
         value = evaluation.metrics[constraint.metric]
         error = evaluation.errors.get(constraint.metric, 0.0)
         missed = constraint.violation(value) * constraint.scale
-        if not constraint.holds(value, error) and missed > constraint.margin(error):
+        if constraint.holds(value, error):
+            continue
+        if missed > constraint.margin(error) or constraint.metric in fixed:
             return False
     return True
 
@@ -72,7 +81,9 @@ def undecided(problem: Problem, evaluation: Evaluation) -> bool:
 def pooled(problem: Problem, earlier: Evaluation, later: Evaluation) -> Evaluation:
     """Return what two measurements of a pipeline say together, weighted by the inverse variances.
 
-    A metric without an error is exact, and the later value stands; so does a measurement that failed.
+    A metric without an error is exact, and the later value stands; so does a measurement that
+    failed. A value that comes again to the last bit is no second opinion (the same folds, say),
+    and its error stays.
     """
     if not (earlier.ok and later.ok):
         return later
@@ -80,7 +91,7 @@ def pooled(problem: Problem, earlier: Evaluation, later: Evaluation) -> Evaluati
     for name, error in later.errors.items():
         before = earlier.errors.get(name, 0.0)
         both = math.hypot(before, error)
-        if before > 0.0 and error > 0.0:
+        if before > 0.0 and error > 0.0 and not _same(name, earlier, later):
             weight = (before / both) ** 2
             metrics[name] = weight * later.metrics[name] + (1.0 - weight) * earlier.metrics[name]
             errors[name] = before / both * error
@@ -91,3 +102,7 @@ def pooled(problem: Problem, earlier: Evaluation, later: Evaluation) -> Evaluati
         objective=metrics[problem.objective],
         violation=problem.violation(metrics, errors),
     )
+
+
+def _same(name: str, earlier: Evaluation, later: Evaluation) -> bool:
+    return earlier.metrics[name] == later.metrics.get(name)

@@ -129,7 +129,9 @@ class Explanation:
         if not self.costs:
             yield "There is no fence: no constraint was given."
             return
-        felt = [cost for cost in self.costs if cost.price > 0]
+        # Less than what is printed of the objective is nothing to speak of.
+        least = 1e-5 * abs(self.lowest or 0.0)
+        felt = [cost for cost in self.costs if cost.gain > least]
         if self.pipeline is not None and not felt:
             yield (
                 "By its price no constraint presses on this pipeline: small moves of the bounds would "

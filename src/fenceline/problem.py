@@ -229,7 +229,11 @@ class Evaluator(Protocol):
 
     @property
     def history(self) -> Sequence[Evaluation]:
-        """Finished evaluations, in the order in which they finished."""
+        """Finished evaluations, in the order in which they finished.
+
+        A configuration may occur again, measured once more because noise left it undecided; the
+        last one then holds all that is known of it.
+        """
 
     @property
     def pending(self) -> Sequence[Configuration]:

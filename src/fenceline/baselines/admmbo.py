@@ -19,8 +19,8 @@ Array = NDArray[np.float64]
 class ADMMBO:
     """Optimality and feasibility as separate searches, tied together by multipliers.
 
-    x-step: min f(x) + N rho/2 |x - zbar + ybar/rho|^2. z_i-step: min 1[c_i(z) > 0] + rho/2M
-    |x - z + y_i/rho|^2. Then y_i += rho (x - z_i). As every evaluation measures all metrics, all
+    x-step: ``min f(x) + N rho/2 |x - zbar + ybar/rho|^2``. z_i-step:
+    ``min 1[c_i(z) > 0] + rho/2M |x - z + y_i/rho|^2``. Then ``y_i += rho (x - z_i)``. As every evaluation measures all metrics, all
     of them inform all models, which the original does not assume.
 
     Parameters
