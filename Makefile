@@ -74,8 +74,9 @@ bench-paper-artificial: $(PEERS_READY)  ## the paper's figures 1a-d and rho, in 
 bench-optimiser: $(PEERS_READY)  ## the default against Optuna, SMAC3, Hyperopt and the ablation
 	@$(PEERS)/bin/python -m benchmarks.optimiser $(ARGS)
 
-bench-constraints: $(PEERS_READY)  ## constrained problems against every rival (hours; see --help)
+bench-constraints: $(PEERS_READY)  ## constrained problems against every rival, then the paper's figure 2 (about an hour)
 	@$(PEERS)/bin/python -m benchmarks.constraints $(ARGS)
+	@$(PEERS)/bin/python -m benchmarks.credit_fence --minutes 15
 
 soak: $(DEV_READY)  ## the long tests: damaged journals by the ten thousand, kills by the dozen, faults by the hundred
 	@FENCELINE_SOAK=1 $(BIN)/python -m pytest -n 2 tests/store tests/test_resume.py tests/evaluation
@@ -96,4 +97,4 @@ bench-automl: $(AUTOML_READY)  ## against FLAML at equal wall time, with and wit
 	@$(AUTOML)/bin/python -m benchmarks.automl $(ARGS)
 
 clean:  ## remove environments and caches
-	rm -rf .venv .venv-peers .venv-automl .mypy_cache .ruff_cache .pytest_cache .hypothesis out dist build
+	rm -rf .venv .venv-peers .venv-automl .mypy_cache .ruff_cache .pytest_cache .hypothesis out dist build docs/_build docs/gallery

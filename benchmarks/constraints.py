@@ -2,14 +2,16 @@
 
 Run ``python -m benchmarks.constraints`` from the root, in an environment with the packages of
 ``requirements-peers.txt``; rivals that are not installed are left out. A cell is a number of
-constraints and the share of random pipelines they leave. Runs that are there already are not
-repeated, and ``--report-only`` reads them at any time.
+constraints and the share of random pipelines they leave. All cells of one problem seed come before
+the next, so that a run that was stopped has the same seeds everywhere. Runs that are there already
+are not repeated, and ``--report-only`` reads them at any time.
 """
 
 from __future__ import annotations
 
 import argparse
 import os
+import shutil
 import sys
 import time
 from collections.abc import Mapping, Sequence
@@ -46,6 +48,7 @@ from benchmarks.optimiser_tables import Results
 from benchmarks.plots import Band, Panel, plot_regrets
 from benchmarks.verdicts import Runs
 
+DOCS = Path("docs/figures/constraints")
 SMOKE_SEEDS, SMOKE_SCALE = 2, 0.1
 
 
@@ -73,8 +76,9 @@ def gap_band(runs: Runs, known: Mapping[int, float], dashed: bool) -> tuple[Arra
     return np.arange(1.0, least + 1.0), Band(median, low, high, dashed)
 
 
-def draw(directory: Path, results: Results, cells: Sequence[Cell]) -> None:
+def draw(directory: Path, results: Results, cells: Sequence[Cell]) -> list[Path]:
     """Draw the gaps: one figure per number of constraints, one panel per share."""
+    drawn: list[Path] = []
     for k in sorted({cell.constraints for cell in cells}):
         panels = []
         for cell in sorted(cells, key=lambda c: -c.fraction):
@@ -86,7 +90,8 @@ def draw(directory: Path, results: Results, cells: Sequence[Cell]) -> None:
                 panels.append(Panel(f"evaluations, {cell.fraction:g} feasible", bands))
         if panels:
             title = f"{k} constraint(s): gap to the best feasible value known, median and quartiles"
-            plot_regrets(directory / f"gap-k{k}", panels, title=title)
+            drawn += plot_regrets(directory / f"gap-k{k}", panels, title=title)
+    return drawn
 
 
 def write(directory: Path, results: Results, cells: Sequence[Cell], scale: float) -> str:
@@ -121,7 +126,9 @@ def write(directory: Path, results: Results, cells: Sequence[Cell], scale: float
     return "\n\n".join(t.markdown() for t in (target_table(found), *tables))
 
 
-def report(out: Path, jobs: Sequence[Counted], cells: Sequence[Cell], scale: float) -> None:
+def report(
+    out: Path, jobs: Sequence[Counted], cells: Sequence[Cell], scale: float, publish: bool
+) -> None:
     """Write, draw and print what is known so far."""
     results, outdated = collect(jobs)
     made = sum(len(runs) for curves in results.values() for runs in curves.values())
@@ -136,8 +143,13 @@ def report(out: Path, jobs: Sequence[Counted], cells: Sequence[Cell], scale: flo
     text = "\n\n".join([*remarks, write(out, results, cells, scale)]) + "\n"
     (out / "report.md").write_text(text)
     print("\n" + text)
-    draw(out, results, cells)
+    figures = draw(out, results, cells)
     print(f"figures and tables are in {out}")
+    if publish:
+        DOCS.mkdir(parents=True, exist_ok=True)
+        pictures = (path for path in figures if path.suffix == ".png")
+        for path in (*pictures, out / "runs.csv", out / "targets.csv", out / "report.md"):
+            shutil.copy(path, DOCS)
 
 
 def options(arguments: Sequence[str] | None) -> argparse.Namespace:
@@ -151,6 +163,7 @@ def options(arguments: Sequence[str] | None) -> argparse.Namespace:
     parser.add_argument("--jobs", type=int, default=2, help="processes at a time")
     parser.add_argument("--smoke", action="store_true", help="a tenth of the size, two problems")
     parser.add_argument("--report-only", action="store_true", help="run nothing")
+    parser.add_argument("--publish", action="store_true", help=f"copy the results to {DOCS}")
     parser.add_argument("--out", type=Path)
     chosen = parser.parse_args(arguments)
     chosen.scale = SMOKE_SCALE if chosen.smoke else 1.0
@@ -159,6 +172,8 @@ def options(arguments: Sequence[str] | None) -> argparse.Namespace:
     chosen.out = chosen.out or Path("out") / name
     if chosen.first_seed in TUNING_SEEDS and not chosen.tuning:
         parser.error(f"problems 0-{TUNING_SEEDS[-1]} are for tuning; begin at {FIRST_SEED}")
+    if chosen.publish and (chosen.smoke or chosen.tuning):
+        parser.error("only the reported problems at full size are worth publishing")
     if unknown := set(chosen.cells) - {c.name for c in CELLS}:
         parser.error(f"there is no cell {sorted(unknown)}; there are {[c.name for c in CELLS]}")
     return chosen
@@ -176,12 +191,14 @@ def main(arguments: Sequence[str] | None = None) -> int:
     directory = chosen.out / "runs"
     if not chosen.report_only:
         jobs = jobs_of(plan, seeds, chosen.scale, directory)
+        jobs.sort(key=lambda job: job.seed)
         total = sum(cost(plan, chosen.seeds, chosen.scale).values()) / chosen.jobs / 60
         print(f"{len(jobs)} runs, about {total:.1f} minutes on idle cores")
         started = time.perf_counter()
         run_all(jobs, chosen.jobs, run)
         print(f"runs took {(time.perf_counter() - started) / 60:.1f} minutes")
-    report(chosen.out, jobs_of(whole, seeds, chosen.scale, directory), cells, chosen.scale)
+    made = jobs_of(whole, seeds, chosen.scale, directory)
+    report(chosen.out, made, cells, chosen.scale, chosen.publish)
     return 0
 
 

@@ -12,6 +12,8 @@ from benchmarks.optimiser_tables import Results, Table
 from benchmarks.verdicts import CLOSE, Runs, Summary, Target, quotient, summary
 
 HALF_OF_RIVALS, TIMES_UNAWARE = 0.5, 5.0
+BELOW = np.nextafter(1.0, 0.0)
+"""As a limit: smaller, and not just as large."""
 TIGHT = (0.1, 0.02)
 
 
@@ -69,21 +71,22 @@ def _of_cell(cell: Cell, curves: Mapping[str, Runs], numbers: Sequence[int]) -> 
     ours = curves.get(OURS.name, {})
     known = best_known(curves)
     rivals = {c.name: curves[c.name] for c in RIVALS if c.name in curves}
-    limit = HALF_OF_RIVALS if cell.fraction in TIGHT else 1.0
+    limits = (1.0, HALF_OF_RIVALS) if cell.fraction in TIGHT else (1.0,)
     for n in numbers:
         ratios = {name: gap_ratio(ours, runs, known, n) for name, runs in rivals.items()}
         ratios = {name: r for name, r in ratios.items() if r.problems}
         hardest = max(ratios, key=lambda name: ratios[name].median, default="nobody")
         worst = ratios.get(hardest, Summary(np.nan, np.nan, np.nan, 0))
         asked = f"gap at {n} over the best rival's"
-        yield Target(cell.name, asked, limit, worst.median, hardest, worst.problems)
+        for limit in limits:
+            yield Target(cell.name, asked, limit, worst.median, hardest, worst.problems)
     tpe, unaware = curves.get(TPE.name, {}), curves.get(UNAWARE.name, {})
     if cell.fraction == min(TIGHT):
         asked = "evaluations to the first feasible over theirs"
         yield _ratio(cell, asked, HALF_OF_RIVALS, ours, tpe, TPE.name, None)
     # The other way round, so that small is good here too.
     asked = "their share of feasible evaluations over ours"
-    yield _ratio(cell, asked, 1.0, ours, tpe, TPE.name, numbers[-1])
+    yield _ratio(cell, asked, BELOW, ours, tpe, TPE.name, numbers[-1])
     if cell.fraction == max(TIGHT):
         limit = 1.0 / TIMES_UNAWARE
         yield _ratio(cell, asked, limit, ours, unaware, UNAWARE.name, numbers[-1])
@@ -120,8 +123,8 @@ def cell_table(cell: Cell, curves: Mapping[str, Runs], numbers: Sequence[int]) -
         rows.append(
             [
                 curve.name,
-                *(f"{v.median:.3g}" for v in values),
-                *(f"{d.median:.3g}" for d in distances),
+                *(_shown(v) for v in values),
+                *(_shown(d) for d in distances),
                 f"{first.median:g}",
                 f"{share.median:.2f}",
                 str(len(runs)),
@@ -141,6 +144,10 @@ def cell_table(cell: Cell, curves: Mapping[str, Runs], numbers: Sequence[int]) -
     return Table(cell.name, caption, header, rows)
 
 
+def _shown(found: Summary) -> str:
+    return f"{found.median:.3g}" if found.problems else "-"
+
+
 def target_table(found: Sequence[Target]) -> Table:
     """Show what was asked and what was measured."""
     rows = [
@@ -156,4 +163,5 @@ def target_table(found: Sequence[Target]) -> Table:
         for t in found
     ]
     header = ["cell", "asked", "at most", "measured", "against", "seeds", "verdict"]
-    return Table("targets", "Targets, computed from the runs", header, rows)
+    caption = "Targets, computed from the runs; at each number against the rivals that got so far"
+    return Table("targets", caption, header, rows)

@@ -14,9 +14,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 # Okabe and Ito's colours, told apart by every eye.
-_COLOURS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#000000", "#999999")
+COLOURS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#000000", "#999999")
 # No dates and no random ids: a figure that did not change gives the same file.
-_STYLE: dict[Any, Any] = {
+STYLE: dict[Any, Any] = {
     "svg.hashsalt": "fenceline",
     "svg.fonttype": "none",
     "font.size": 9,
@@ -45,9 +45,9 @@ def plot_incumbents(
     optimum: float | None = None,
 ) -> tuple[Path, ...]:
     """Draw bands on two log axes; return the files written."""
-    with plt.rc_context(_STYLE):
+    with plt.rc_context(STYLE):
         figure, axes = plt.subplots(figsize=(6.4, 4.4), layout="constrained")
-        for (name, band), colour in zip(bands.items(), _COLOURS, strict=False):
+        for (name, band), colour in zip(bands.items(), COLOURS, strict=False):
             line = "--" if band.dashed else "-"
             axes.plot(times, band.median, line, color=colour, label=name, linewidth=1.6)
             axes.fill_between(times, band.low, band.high, color=colour, alpha=0.12, linewidth=0)
@@ -67,7 +67,7 @@ def plot_incumbents(
         figure.suptitle(title, fontsize=11, fontweight="bold")
         axes.set_title(subtitle, fontsize=8.5)
         figure.legend(loc="outside lower center", ncols=2, frameon=False)
-        return _save(figure, stem)
+        return save(figure, stem)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -80,7 +80,7 @@ class Panel:
 
 def plot_regrets(stem: Path, panels: Sequence[Panel], *, title: str) -> tuple[Path, ...]:
     """Draw panels side by side on log axes, with one legend; return the files written."""
-    with plt.rc_context(_STYLE):
+    with plt.rc_context(STYLE):
         figure, row = plt.subplots(
             1,
             len(panels),
@@ -90,7 +90,7 @@ def plot_regrets(stem: Path, panels: Sequence[Panel], *, title: str) -> tuple[Pa
             squeeze=False,
         )
         for axes, panel in zip(row[0], panels, strict=True):
-            for (name, (x, band)), colour in zip(panel.curves.items(), _COLOURS, strict=False):
+            for (name, (x, band)), colour in zip(panel.curves.items(), COLOURS, strict=False):
                 line = "--" if band.dashed else "-"
                 axes.plot(x, band.median, line, color=colour, label=name, linewidth=1.6)
                 axes.fill_between(x, band.low, band.high, color=colour, alpha=0.1, linewidth=0)
@@ -99,10 +99,10 @@ def plot_regrets(stem: Path, panels: Sequence[Panel], *, title: str) -> tuple[Pa
         figure.suptitle(title, fontsize=10)
         handles, labels = row[0][0].get_legend_handles_labels()
         figure.legend(handles, labels, loc="outside lower center", ncols=3, frameon=False)
-        return _save(figure, stem)
+        return save(figure, stem)
 
 
-def _save(figure: Any, stem: Path) -> tuple[Path, ...]:
+def save(figure: Any, stem: Path) -> tuple[Path, ...]:
     paths = stem.with_suffix(".png"), stem.with_suffix(".svg")
     figure.savefig(paths[0], dpi=150)
     figure.savefig(paths[1], metadata={"Date": None})

@@ -1,0 +1,245 @@
+"""The paper's figure 2 on credit-card clients: search inside the fence against search and filter.
+
+Run ``python -m benchmarks.credit_fence`` from the root. CST is the default algorithm, UCST the same
+without the constraints, its pipelines filtered afterwards; that run is the same for every fence, so
+there is one of it for each run seed. What was measured is kept: a run cut short goes on where it was.
+"""
+
+from __future__ import annotations
+
+import argparse
+import csv
+import json
+import math
+import os
+import shutil
+import sys
+import time
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+# Before numpy is imported: the matrices are small, and threads of one job would slow the other.
+os.environ.setdefault("OMP_NUM_THREADS", "1")
+os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
+
+import fenceline as fl
+from benchmarks.counted import code_of
+from benchmarks.credit_findings import Found, Measured, fence_table, findings, found_at
+from benchmarks.credit_problem import (
+    DATA,
+    FOLDS,
+    GAP,
+    LATENCY,
+    LOSS,
+    ROWS,
+    Fence,
+    Remembered,
+    load,
+    measure_of,
+    simplest_us,
+)
+from benchmarks.fence_plots import plot_fences
+from benchmarks.harness import is_done, keep, run_all, write_csv
+from fenceline.baselines import UCST
+
+DOCS = Path("docs/figures/constraints")
+SEEDS, EVALUATIONS = 4, 40
+LATENCIES = (1.0, 1.25, 1.5, 2.5, 5.0)
+"""In multiples of the simplest pipeline's, which takes about 4 us: up to the paper's 20 us."""
+GAPS = (0.05, 0.075, 0.1, 0.125, 0.15)
+"""The paper's."""
+FIXED = Fence(2.5, 0.075)
+SERIES = {
+    "t_p": [Fence(t, FIXED.gap) for t in LATENCIES],
+    "d_I": [Fence(FIXED.latency, d) for d in GAPS],
+}
+UNAWARE = "UCST"
+
+
+@dataclass(frozen=True, slots=True)
+class Seed:
+    """All searches of one run seed: one unaware of the fences, and one for each of them."""
+
+    seed: int
+    evaluations: int
+    rows: int
+    simplest_us: float
+    data: Path
+    directory: Path
+    until: float = math.inf
+    """When to stop, on the system's clock; no part of the settings."""
+
+    @property
+    def part(self) -> Path:
+        """The CSV of the evaluations, written last."""
+        return self.directory / f"seed{self.seed}.csv"
+
+    @property
+    def record(self) -> Path:
+        """The JSON beside it: settings and outcome."""
+        return self.part.with_suffix(".json")
+
+    @property
+    def label(self) -> str:
+        """What progress calls it."""
+        return f"seed {self.seed}" + ("" if self.there else ", unfinished")
+
+    @property
+    def settings(self) -> dict[str, Any]:
+        """All that the result depends on, apart from the machine."""
+        return {
+            "evaluations": self.evaluations,
+            "rows": self.rows,
+            "folds": FOLDS,
+            "simplest_us": self.simplest_us,
+            "fences": [fence.name for fence in fences()],
+            "code": code_of("fenceline"),
+        }
+
+    @property
+    def done(self) -> bool:
+        """Whether there is a result, and it was made with these settings."""
+        return is_done(self)
+
+    @property
+    def there(self) -> bool:
+        """Whether there is a result for these fences, if of other code."""
+        if not self.part.exists():
+            return False
+        settings = json.loads(self.record.read_text())["settings"]
+        return bool(settings | {"code": ""} == self.settings | {"code": ""})
+
+
+def fences() -> list[Fence]:
+    """Return every fence once."""
+    return list(dict.fromkeys(fence for series in SERIES.values() for fence in series))
+
+
+def run(job: Seed) -> None:
+    """Make the searches of one seed; write them when all are there."""
+    job.directory.mkdir(parents=True, exist_ok=True)
+    measure = Remembered(
+        measure_of(load(job.data, job.rows)), job.directory / f"measured{job.seed}.jsonl"
+    )
+    started = time.perf_counter()
+    searches = {UNAWARE: (FIXED, UCST())} | {f.name: (f, fl.ADMM()) for f in fences()}
+    rows: list[tuple[object, ...]] = []
+    for name, (fence, algorithm) in searches.items():
+        if time.time() >= job.until:
+            return
+        result = fl.minimize(
+            fence.problem(measure, job.simplest_us),
+            evaluations=job.evaluations,
+            algorithm=algorithm,
+            seed=job.seed,
+        )
+        if result.ended == "interrupted":  # a search cut short is no search
+            raise KeyboardInterrupt
+        for n, e in enumerate(result.evaluations, 1):
+            values = (repr(e.metrics.get(m.name, math.inf)) for m in (LOSS, LATENCY, GAP))
+            rows.append((name, n, *values))
+    outcome = {"wall_seconds": round(time.perf_counter() - started, 1)}
+    keep(job, outcome, ("search", "evaluation", "loss", "latency_us", "gap"), rows)
+
+
+def read(job: Seed) -> Mapping[str, Measured]:
+    """Return the searches of one seed, by name."""
+    found: dict[str, list[tuple[float, float, float]]] = {}
+    with job.part.open(newline="") as file:
+        for row in csv.DictReader(file):
+            values = float(row["loss"]), float(row["latency_us"]), float(row["gap"])
+            found.setdefault(row["search"], []).append(values)
+    return found
+
+
+def report(out: Path, jobs: Sequence[Seed], publish: bool) -> None:
+    """Write, draw and print what is known so far."""
+    there = [job for job in jobs if job.there]
+    if not there:
+        print("No seed is finished yet; give more minutes, and what is measured will be used.")
+        return
+    yardstick = there[0].simplest_us
+    found: dict[str, list[tuple[Fence, Found, Found]]] = {
+        name: [
+            (
+                fence,
+                found_at(fence, [read(job)[fence.name] for job in there], yardstick),
+                found_at(fence, [read(job)[UNAWARE] for job in there], yardstick),
+            )
+            for fence in series
+        ]
+        for name, series in SERIES.items()
+    }
+    remarks = []
+    if outdated := sum(not job.done for job in there):
+        remarks.append(f"Out of date: {outdated} seeds were run with other code.")
+    if len(there) < len(jobs):
+        remarks.append(f"Unfinished: {len(there)} of {len(jobs)} seeds.")
+    size = f"{there[0].evaluations} evaluations, {len(there)} run seeds, {there[0].rows} clients"
+    remarks.append(f"{size}; t_p in multiples of {yardstick:.2f} us, the simplest pipeline's.")
+    tables = [fence_table(name, rows) for name, rows in found.items()]
+    text = "\n\n".join([*remarks, *findings(found), *(t.markdown() for t in tables)]) + "\n"
+    (out / "credit-fence.md").write_text(text)
+    write_csv(
+        out / "credit-fence.csv",
+        ("series", "latency", "gap", "search", "seed", "best", "share_feasible"),
+        (
+            (name, fence.latency, fence.gap, search, job.seed, repr(best), f"{share:.4f}")
+            for name, rows in found.items()
+            for fence, cst, ucst in rows
+            for search, one in (("CST", cst), (UNAWARE, ucst))
+            for job, best, share in zip(there, one.best, one.share, strict=True)
+        ),
+    )
+    print("\n" + text)
+    figures = plot_fences(out / "credit-fence", found, size)
+    print(f"figures and tables are in {out}")
+    if publish:
+        DOCS.mkdir(parents=True, exist_ok=True)
+        pictures = (path for path in figures if path.suffix == ".png")
+        for path in (*pictures, out / "credit-fence.csv"):
+            shutil.copy(path, DOCS)
+
+
+def yardstick_of(out: Path, data: Path, rows: int) -> float:
+    """Return the simplest pipeline's latency, measured once: all seeds share their fences."""
+    path = out / "yardstick.json"
+    if not path.exists():
+        path.write_text(json.dumps({"simplest_us": simplest_us(load(data, rows))}))
+    return float(json.loads(path.read_text())["simplest_us"])
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Run, write, draw, judge."""
+    parser = argparse.ArgumentParser(prog="python -m benchmarks.credit_fence", description=__doc__)
+    parser.add_argument("--data", type=Path, default=DATA, help="where the clients are")
+    parser.add_argument("--minutes", type=float, default=math.inf, help="when to stop, about")
+    parser.add_argument("--seeds", type=int, default=SEEDS, help="how many run seeds")
+    parser.add_argument("--evaluations", type=int, default=EVALUATIONS, help="of each search")
+    parser.add_argument("--rows", type=int, default=ROWS, help="how many clients")
+    parser.add_argument("--jobs", type=int, default=2, help="processes at a time")
+    parser.add_argument("--report-only", action="store_true", help="run nothing")
+    parser.add_argument("--publish", action="store_true", help=f"copy the results to {DOCS}")
+    parser.add_argument("--out", type=Path, default=Path("out/credit-fence"))
+    chosen = parser.parse_args(arguments)
+    chosen.out.mkdir(parents=True, exist_ok=True)
+    yardstick = yardstick_of(chosen.out, chosen.data, chosen.rows)
+    until = time.time() + 60.0 * chosen.minutes
+    jobs = [
+        Seed(
+            seed, chosen.evaluations, chosen.rows, yardstick, chosen.data, chosen.out / "runs", until
+        )
+        for seed in range(chosen.seeds)
+    ]  # fmt: skip
+    if not chosen.report_only:
+        started = time.perf_counter()
+        run_all(jobs, chosen.jobs, run)
+        print(f"runs took {(time.perf_counter() - started) / 60:.1f} minutes")
+    report(chosen.out, jobs, chosen.publish)
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
