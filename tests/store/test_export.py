@@ -5,9 +5,9 @@ import pytest
 
 import fenceline as fl
 from fenceline.baselines import RandomSearch
-from fenceline.errors import MissingDependencyError, StoreError
+from fenceline.errors import MeasurementError, MissingDependencyError, StoreError
 from fenceline.store import RunDirectory
-from fenceline.store.export import to_csv, to_mlflow, to_optuna, to_parquet
+from fenceline.store.export import read, to_csv, to_mlflow, to_optuna, to_parquet
 
 SPACE = fl.Space(
     [
@@ -196,3 +196,9 @@ def test_without_the_package_the_error_names_it(package, export, remedy, result,
     monkeypatch.setitem(sys.modules, package, None)
     with pytest.raises(MissingDependencyError, match=remedy):
         export(result[0])
+
+
+def test_a_problem_read_from_a_directory_says_why_it_cannot_be_measured(result):
+    stored = read(result[1])
+    with pytest.raises(MeasurementError, match="give minimize the problem that the run was made"):
+        stored.problem.measure(stored.evaluations[0].configuration)

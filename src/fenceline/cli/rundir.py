@@ -70,9 +70,9 @@ class Run:
 
     def result(self) -> Result:
         """Return what the journal holds, as far as it goes; the multipliers are not in it."""
-        from fenceline.store.export import _read
+        from fenceline.store.export import read
 
-        stored = _read(self.path)
+        stored = read(self.path)
         summary = self.summary
         return Result(
             stored.problem,

@@ -1,6 +1,7 @@
 """The one kind of thing that is measured on a fitted pipeline."""
 
 import math
+from abc import ABC, abstractmethod
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import ClassVar, Literal, TypeAlias
@@ -30,7 +31,7 @@ class Reading:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class PipelineMetric(Metric):
+class PipelineMetric(Metric, ABC):
     """A metric of a fitted pipeline; compare it with a bound to get a constraint.
 
     A metric is read as *parts*, which are averaged over folds before :meth:`combine` makes one
@@ -71,9 +72,9 @@ class PipelineMetric(Metric):
         """Names of the groups it compares."""
         return ()
 
+    @abstractmethod
     def parts(self, trial: Trial, at: Rows | None = None) -> Parts:
         """Return the parts, on all rows of the trial or on those at these positions."""
-        raise NotImplementedError
 
     def combine(self, parts: Parts) -> float:
         """Make one value of the (averaged) parts."""

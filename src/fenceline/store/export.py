@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, NoReturn, Protocol, TypeAlias
 
 from fenceline.configuration import Configuration
 from fenceline.constraint import Constraint
-from fenceline.errors import MissingDependencyError, StoreError
+from fenceline.errors import MeasurementError, MissingDependencyError, StoreError
 from fenceline.parameter import Categorical, Parameter, Real
 from fenceline.problem import Evaluation, Problem
 from fenceline.space import Space
@@ -59,7 +59,7 @@ def to_optuna(run: Run, *, storage: Any = None, name: str | None = None) -> "Stu
         scales a trial lies beyond the bound, so at most 0 inside. Failed evaluations are FAIL.
     """
     optuna = _import("optuna", "to_optuna needs Optuna", "pip install 'fenceline[optuna]'")
-    measured = _read(run)
+    measured = read(run)
     problem = measured.problem
     distributions = {
         column: _distribution(optuna.distributions, parameter)
@@ -97,7 +97,7 @@ def to_csv(run: Run, path: str | Path) -> None:
     path : str or Path
         The file to write.
     """
-    _frame(_read(run)).to_csv(path, index=False)
+    _frame(read(run)).to_csv(path, index=False)
 
 
 def to_parquet(run: Run, path: str | Path) -> None:
@@ -111,7 +111,7 @@ def to_parquet(run: Run, path: str | Path) -> None:
         The file to write.
     """
     _import("pyarrow", "to_parquet needs pyarrow, and to_csv does not", "pip install pyarrow")
-    frame = _frame(_read(run))
+    frame = _frame(read(run))
     for column in frame.columns:
         # A column of Parquet has one type, and choices such as [1, "sqrt"] have two.
         if len({type(value) for value in frame[column].dropna()}) > 1:
@@ -137,7 +137,7 @@ def to_mlflow(run: Run, *, name: str = "fenceline") -> str:
         The id of the outer run.
     """
     mlflow = _import("mlflow", "to_mlflow needs MLflow", "pip install mlflow")
-    measured = _read(run)
+    measured = read(run)
     problem = measured.problem
     constraints = ", ".join(map(str, problem.constraints))
     with mlflow.start_run(run_name=name) as parent:
@@ -175,7 +175,8 @@ def _import(package: str, need: str, remedy: str) -> Any:
         raise MissingDependencyError(f"{need}. Install it with: {remedy}") from missing
 
 
-def _read(run: Run) -> Measured:
+def read(run: Run) -> Measured:
+    """Return the problem and the evaluations of a run directory; a result is returned as it is."""
     if not isinstance(run, str | Path):
         return run
     meta, events = read_run(run)
@@ -218,7 +219,10 @@ def _evaluation(problem: Problem, configuration: Configuration, event: Finish) -
 
 
 def _unmeasured(_: Configuration) -> NoReturn:
-    raise NotImplementedError("a problem read from a run directory cannot be measured")
+    raise MeasurementError(
+        "This problem was read from a run directory, which does not hold the function that measures; "
+        "give minimize the problem that the run was made with."
+    )
 
 
 def _frame(measured: Measured) -> "pd.DataFrame":
