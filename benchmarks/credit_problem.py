@@ -118,7 +118,12 @@ class Remembered:
         if key not in self._known:
             found: Mapping[str, float] | str
             try:
-                found = {n: v for n, v in self.measure(configuration).items() if n in self.metrics}
+                # Without its error: measuring again would only find the same file.
+                found = {
+                    name: value[0] if isinstance(value, tuple) else value
+                    for name, value in self.measure(configuration).items()
+                    if name in self.metrics
+                }
             except Exception as failure:
                 found = f"{type(failure).__name__}: {failure}"
             self._known[key] = found

@@ -74,6 +74,15 @@ def test_a_model_comes_with_its_pipeline_metrics_result_and_certificate(fenced):
     ]
 
 
+def test_a_latency_counts_with_its_error(fenced):
+    latency = fenced.result_.problem.constraints[0]
+    for found in fenced.result_.evaluations:
+        value, error = found.metrics[latency.metric], found.errors[latency.metric]
+        assert error > 0
+        assert latency.excess(value, error) > latency.excess(value)
+        assert list(found.errors) == [latency.metric]  # measured again, a score would be the same
+
+
 def test_a_model_can_be_pickled_and_does_not_carry_the_data(fenced):
     text = pickle.dumps(fenced)
     assert len(text) < X.nbytes * 4

@@ -53,7 +53,8 @@ def refit(script, verdicts, monkeypatch, deadline=math.inf):
         step = next(given)
         if isinstance(step, BaseException):
             raise step
-        return Certificate((Check(FENCE, 0.5, -math.inf, 0.5, step),), 0.95, 40, 3)
+        verdict, value = step if isinstance(step, tuple) else (step, 0.5)
+        return Certificate((Check(FENCE, value, -math.inf, value + 0.6, verdict),), 0.95, 40, 3)
 
     monkeypatch.setattr("fenceline.refit.certify", certify)
     here = space(Algorithm("GaussianNB"))
@@ -79,6 +80,16 @@ def test_the_first_candidate_that_is_certified_is_the_model(monkeypatch):
 def test_without_a_certificate_the_best_verdict_decides(monkeypatch):
     stage = refit(["a", "b", "c"], ["infeasible", "feasible", "infeasible"], monkeypatch)
     assert stage.best(candidates(1, 1, 1)).trial.pipeline == "b"
+
+
+def test_of_equal_verdicts_the_one_with_most_room_on_all_rows_is_the_model(monkeypatch):
+    stage = refit(["a", "b", "c"], [("feasible", v) for v in (0.7, 0.8, 0.9)], monkeypatch)
+    # By cross-validation on three times as many rows the third keeps farther from the bound of 1.
+    given = [
+        Candidate(c.members, {"size_mb": size}, 1)
+        for c, size in zip(candidates(1, 1, 1), (0.9, 0.8, 0.6), strict=True)
+    ]
+    assert stage.best(given).trial.pipeline == "c"
 
 
 def test_a_candidate_that_cannot_be_fitted_makes_room_for_the_next(monkeypatch):

@@ -34,6 +34,11 @@ def test_where_none_has_the_room_the_one_with_most_comes_next():
     assert listed([evaluation(i, rate) for i, rate in enumerate([0.30, 0.299, 0.295])]) == [0, 2, 1]
 
 
+def test_some_room_is_better_than_none_where_none_has_enough():
+    rates = [0.30, 0.29, 0.275, 0.27, 0.265]
+    assert listed([evaluation(i, rate) for i, rate in enumerate(rates)]) == [0, 2, 4]
+
+
 def test_few_candidates_are_all_listed():
     assert listed([evaluation(0, 0.3)]) == [0]
     assert listed([]) == []

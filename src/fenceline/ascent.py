@@ -12,7 +12,7 @@ from scipy.optimize import Bounds, minimize
 from fenceline.parameter import Real
 from fenceline.promise import Promise
 from fenceline.space import Choices
-from fenceline.surrogates.matern import matern
+from fenceline.surrogates.matern import matern_at
 from fenceline.surrogates.shared import SharedProcess
 from fenceline.surrogates.structure import APART, Structure
 
@@ -64,63 +64,71 @@ def ascend(promise: Promise, structure: Structure, z: Choices, theta: Array) -> 
 
 
 @dataclass(frozen=True, slots=True)
-class _Module:
-    """What one module of a pipeline has in common with the evaluations of the same algorithm."""
-
-    rows: Indices
-    own: Indices  # its features
-    columns: Indices  # and the columns of theta behind them
-    scales: Array
-    scaled: Array
-
-
-@dataclass(frozen=True, slots=True)
 class _Slice:
-    """A process seen from one choice of algorithms, where only hyper-parameters move."""
+    """A process seen from one choice of algorithms, where only hyper-parameters move.
+
+    What the modules have in common with evaluations of the same algorithm is laid out as one table,
+    a row for each module and such evaluation, so that an L-BFGS step costs a handful of array
+    operations and not a handful for each module.
+    """
 
     process: SharedProcess
-    modules: tuple[_Module, ...]
+    module: Indices  # of each row
+    rows: Indices  # and its evaluation
+    features: tuple[Indices, ...]  # of each module: which of them vary with its algorithm
+    columns: Indices  # of theta, behind all those features
+    scales: Array
+    owned: Array  # 1 where a feature belongs to the row's module
+    known: Array  # the evaluations' scaled features there, and 0 elsewhere
+    constants: Array
+    materns: Array
     width: int
 
     @classmethod
     def of(cls, process: SharedProcess, structure: Structure, z: Choices) -> _Slice:
-        modules = []
-        for i, j in enumerate(z):
-            part = process.parts[i]
-            rows = np.flatnonzero(part.algorithm == j)
-            own = structure.features_of(i, j)
-            columns = structure.columns[i][own]
-            scales = process.amplitudes.length_scales[columns]
-            modules.append(
-                _Module(rows, own, columns, scales, part.features[np.ix_(rows, own)] / scales)
-            )
-        return cls(process, tuple(modules), len(structure.space.parameters))
+        rows = [np.flatnonzero(process.parts[i].algorithm == j) for i, j in enumerate(z)]
+        features = tuple(structure.features_of(i, j) for i, j in enumerate(z))
+        columns = np.concatenate([structure.columns[i][own] for i, own in enumerate(features)])
+        module = np.repeat(np.arange(len(z)), [len(r) for r in rows])
+        of_feature = np.repeat(np.arange(len(z)), [len(own) for own in features])
+        owned = np.equal.outer(module, of_feature)
+        known = np.zeros(owned.shape)
+        for i, (at, own) in enumerate(zip(rows, features, strict=True)):
+            known[np.ix_(module == i, of_feature == i)] = process.parts[i].features[np.ix_(at, own)]
+        amplitudes = process.amplitudes
+        scales = amplitudes.length_scales[columns]
+        return cls(
+            process,
+            module,
+            np.concatenate(rows),
+            features,
+            columns,
+            scales,
+            owned.astype(np.float64),
+            known / scales,
+            amplitudes.constant[module],
+            amplitudes.matern[module],
+            len(structure.space.parameters),
+        )
 
     def predict(self, features: list[Array]) -> tuple[float, float, Array, Array]:
         """Return mean and deviation of one pipeline, and their gradients in theta."""
-        amplitudes, n = self.process.amplitudes, len(self.process.z)
-        cross, product = np.zeros(n), np.full(n, amplitudes.interaction)
-        compared = []
-        for i, module in enumerate(self.modules):
-            at = features[i][module.own] / module.scales
-            correlation, slope = (m[0] for m in matern(at[None], module.scaled))
-            factor = np.full(n, APART)
-            factor[module.rows] += (1.0 - APART) * correlation
-            cross[module.rows] += amplitudes.constant[i] + amplitudes.matern[i] * correlation
-            product *= factor
-            compared.append((at, slope, factor))
-        cross += product
-        white = self.process.whitener @ cross
-        back = white @ self.process.whitener
+        process, amplitudes, n = self.process, self.process.amplitudes, len(self.process.z)
+        at = np.concatenate([f[own] for f, own in zip(features, self.features, strict=True)])
+        apart = self.owned * (at / self.scales) - self.known
+        correlation, slope = matern_at(5.0 * np.einsum("ij,ij->i", apart, apart))
+        factors = np.full((len(features), n), APART)
+        factors[self.module, self.rows] += (1.0 - APART) * correlation
+        product = amplitudes.interaction * factors.prod(axis=0)
+        cross = product + np.bincount(self.rows, self.constants + self.materns * correlation, n)
+        white = process.whitener @ cross
+        back = white @ process.whitener
         sd = math.sqrt(max(amplitudes.prior_variance - float(white @ white), 1e-12))
-        mean_gradient, sd_gradient = np.zeros(self.width), np.zeros(self.width)
-        for i, (module, (at, slope, factor)) in enumerate(zip(self.modules, compared, strict=True)):
-            rows = module.rows
-            others = product[rows] / factor[rows]
-            # d M / d x = -5/3 slope (x - x') / l, in scaled coordinates, wherever M enters.
-            pull = slope * (amplitudes.matern[i] + (1.0 - APART) * others) * (-5.0 / 3.0)
-            moved = (at - module.scaled) * pull[:, None] / module.scales
-            mean_gradient[module.columns] = self.process.weights[rows] @ moved
-            sd_gradient[module.columns] = back[rows] @ moved / -sd
-        mean = self.process.constant + float(cross @ self.process.weights)
-        return mean, sd, mean_gradient, sd_gradient
+        # d M / d x = -5/3 slope (x - x') / l, in scaled coordinates, wherever M enters.
+        others = product[self.rows] / factors[self.module, self.rows]
+        pull = slope * (self.materns + (1.0 - APART) * others) * (-5.0 / 3.0)
+        both = np.stack([process.weights[self.rows], back[self.rows] / -sd]) * pull
+        gradients = np.zeros((2, self.width))
+        # A category has several features in one column; it does not move, and the last may stand.
+        gradients[:, self.columns] = both @ apart / self.scales
+        return process.constant + float(cross @ process.weights), sd, gradients[0], gradients[1]

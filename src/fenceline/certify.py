@@ -3,13 +3,14 @@
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from statistics import NormalDist
 from typing import Literal, TypeAlias
 
 import numpy as np
 
 from fenceline.constraint import Constraint
 from fenceline.errors import DefinitionError
-from fenceline.metrics.interval import interval
+from fenceline.metrics.interval import interval, risk_of_each
 from fenceline.metrics.metric import PipelineMetric
 from fenceline.metrics.trial import Trial
 
@@ -36,10 +37,18 @@ class Check:
     @property
     def margin(self) -> float:
         """How far the edge of the error lies inside the bound, in the metric's unit; negative beyond it."""
-        c = self.constraint
-        if c.sense == "==":
-            return c.tolerance - max(self.high - c.bound, c.bound - self.low)
-        return -c.excess(self.low if c.sense == ">=" else self.high)
+        return min(map(self.constraint.room, self._edges))
+
+    @property
+    def reach(self) -> float:
+        """How far the edge of the error lies from the value."""
+        return max(abs(edge - self.value) for edge in self._edges)
+
+    @property
+    def _edges(self) -> list[float]:
+        """The ends of the error that matter."""
+        sides = {"<=": [self.high], ">=": [self.low], "==": [self.low, self.high]}
+        return sides[self.constraint.sense]
 
     def __str__(self) -> str:
         sides = {"<=": f"at most {self.high:.4g}", ">=": f"at least {self.low:.4g}"}
@@ -64,6 +73,12 @@ class Certificate:
     """Pipelines that the error budget allows to be tried on these rows."""
     reason: str = ""
     """Why nothing was measured on unseen rows, if nothing was."""
+
+    @property
+    def reach(self) -> float:
+        """How many standard errors each bound lies from its value, for a normal error."""
+        risk = risk_of_each(self.confidence, len(self.checks) * self.candidates)
+        return NormalDist().inv_cdf(1 - risk)
 
     @property
     def status(self) -> Verdict:
@@ -106,7 +121,7 @@ def certify(
     """
     if not 0.5 < confidence < 1:
         raise DefinitionError(f"confidence must lie between 0.5 and 1. Got {confidence!r}.")
-    risk = (1 - confidence) / max(1, len(constraints) * candidates)
+    risk = risk_of_each(confidence, len(constraints) * candidates)
     rng = np.random.default_rng(random_state)
     checks = []
     for constraint in constraints:

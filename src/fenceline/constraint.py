@@ -104,6 +104,11 @@ class Constraint:
         margin = self.margin(error)
         return excess - margin if self.sense == "==" and excess < 0 else excess + margin
 
+    def room(self, value: float) -> float:
+        """Return how far inside a value lies, in the metric's unit; negative outside."""
+        excess = self.excess(value)
+        return self.tolerance - abs(excess) if self.sense == "==" else -excess
+
     def margin(self, error: float) -> float:
         """Return how far inside the bound a value of this standard error must stay."""
         return NormalDist().inv_cdf(self.confidence) * error if error else 0.0

@@ -1,11 +1,13 @@
 """After the search: the best candidates fitted on all its rows, and measured on rows it never saw."""
 
 import contextlib
+import math
 import time
 import traceback
 import warnings
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from statistics import NormalDist
 
 from fenceline.certify import TOO_FEW_ROWS, VERDICTS, Certificate, certify, uncertified
 from fenceline.errors import MeasurementError
@@ -35,6 +37,24 @@ class Finalist:
     def rank(self) -> int:
         """0 if nothing better can be wished for."""
         return 0 if self.certificate is None else VERDICTS.index(self.certificate.status)
+
+    @property
+    def safety(self) -> float:
+        """How sure it is that the fence holds, by the rows of the search and the unseen ones together.
+
+        In standard errors at the constraint that is least sure; more than the certificate's
+        confidence asks for count as no more.
+        """
+        if self.certificate is None or not self.certificate.rows:
+            return 0.0
+        share = self.certificate.rows / len(self.trial.table.y)
+        rooms = [NormalDist().inv_cdf(self.certificate.confidence)]
+        for check in self.certificate.checks:
+            searched = check.constraint.room(self.candidate.metrics[check.constraint.metric])
+            room = share * check.constraint.room(check.value) + (1 - share) * searched
+            error = check.reach / self.certificate.reach * math.sqrt(share)
+            rooms.append(room / error if error else math.copysign(math.inf, room))
+        return min(rooms)
 
 
 @dataclass(frozen=True)
@@ -111,7 +131,8 @@ class Refit:
         """Fit one candidate after the other until unseen rows certify one, and return the best.
 
         One that cannot be fitted makes room for the next. So does one that is not certified, as
-        long as there is time. Ctrl-C returns the best so far.
+        long as there is time. If none is, then of those with the best verdict the first that is
+        safe enough, or the safest: a fence is stated in order to hold. Ctrl-C returns the best so far.
         """
         tried: list[Finalist] = []
         failures: list[str] = []
@@ -139,7 +160,7 @@ class Refit:
                 "The best pipelines failed when they were fitted on all rows of the search: "
                 f"{'; '.join(failures)}. Drop such algorithms from the space."
             )
-        return min(tried, key=lambda finalist: finalist.rank)
+        return min(tried, key=lambda finalist: (finalist.rank, -finalist.safety))
 
     def first(self) -> tuple[Evaluation, Candidate]:
         """Measure the first pipeline of the space with a single fit, for want of time.

@@ -12,12 +12,14 @@ from collections.abc import Mapping, Sequence
 import numpy as np
 from scipy import stats
 
-from fenceline.metrics.interval import LATENCY_FREEDOM
+from fenceline.metrics.interval import LATENCY_FREEDOM, risk_of_each
 from fenceline.metrics.metric import PipelineMetric
 from fenceline.problem import Evaluation, Problem
 
 ROOM = (0.0, 1.0, 1.5)
 """How far the candidates keep from the fence, one after the other, in units of the likely reach."""
+SOME_ROOM = 0.5
+"""What is taken for the second candidate where none has more: by all rows together that is safe still."""
 
 
 def shortlist(
@@ -48,9 +50,12 @@ def shortlist(
     chosen: list[int] = []
     for room in ROOM:
         others = [i for i in range(len(feasible)) if i not in chosen]
+        enough = [i for i in others if rooms[i] >= room]
+        if room == ROOM[1]:
+            enough = enough or [i for i in others if rooms[i] >= SOME_ROOM]
         # Where none has the room, the one that has most comes nearest to it.
         nearest = sorted(others, key=lambda i: -rooms[i])
-        chosen += [i for i in others if rooms[i] >= room][:1] or nearest[:1]
+        chosen += (enough or nearest)[:1]
     return [feasible[i] for i in chosen]
 
 
@@ -62,7 +67,7 @@ def _reach(
     confidence: float,
 ) -> dict[str, float]:
     """Return how far beyond its value each constrained metric is likely to be bounded on unseen rows."""
-    risk = (1 - confidence) / max(1, len(problem.constraints) * len(ROOM))
+    risk = risk_of_each(confidence, len(problem.constraints) * len(ROOM))
     searched, unseen = rows
     reach = {}
     for name in {c.metric for c in problem.constraints}:
@@ -81,8 +86,7 @@ def _room(evaluation: Evaluation, problem: Problem, reach: Mapping[str, float]) 
     """Return the distance to the nearest fence, in units of its likely reach."""
     rooms = []
     for constraint in problem.constraints:
-        excess = constraint.excess(evaluation.metrics[constraint.metric])
-        inside = constraint.tolerance - abs(excess) if constraint.sense == "==" else -excess
+        inside = constraint.room(evaluation.metrics[constraint.metric])
         error = reach[constraint.metric]
         rooms.append(inside / error if error else math.inf)
     return min(rooms, default=math.inf)

@@ -31,6 +31,11 @@ Bounds: TypeAlias = tuple[float, float, float]
 """A value, and bounds below and above it that each fail with at most the given risk."""
 
 
+def risk_of_each(confidence: float, statements: int) -> float:
+    """Return how often each statement may be wrong if all are to hold with the confidence (Bonferroni)."""
+    return (1 - confidence) / max(1, statements)
+
+
 def interval(metric: PipelineMetric, trial: Trial, risk: float, rng: np.random.Generator) -> Bounds:
     """Return a metric's value on a trial, with a lower and an upper bound.
 

@@ -14,11 +14,11 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.model_selection import FixedThresholdClassifier
 from sklearn.pipeline import Pipeline
-from threadpoolctl import threadpool_limits
 
 from fenceline.errors import DefinitionError
 from fenceline.metrics.metric import Parts, PipelineMetric, Reading
 from fenceline.metrics.trial import Rows, Trial, take
+from fenceline.threads import one_thread
 
 _WARM_UPS = 2
 _REPEATS = (8, 64)
@@ -132,7 +132,7 @@ def memory_mb(batch: int = 1000) -> Memory:
 def _times(pipeline: Any, rows: Any) -> NDArray[np.float64]:
     predict = _predictor(pipeline)
     spent: list[float] = []
-    with threadpool_limits(limits=1):
+    with one_thread(None):
         for _ in range(_WARM_UPS):
             predict(rows)
         begun = time.thread_time()

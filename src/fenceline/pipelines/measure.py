@@ -26,6 +26,8 @@ CACHE_MEGABYTES = 256.0
 """Half of what a guarded child may grow by before it is replaced, and all that it keeps with it."""
 _FEWEST_TRAINING_ROWS = 20
 
+Measured: TypeAlias = float | tuple[float, float]
+"""A value, or a value and its standard error."""
 Folds: TypeAlias = int | float | Sequence[tuple[Rows, Rows]]
 
 
@@ -35,6 +37,7 @@ class CrossValidation:
 
     Called with a configuration it returns, for every metric ``m``, its value under ``m``, its
     standard error under ``m/se`` and its value in each fold under ``m/fold1``, ``m/fold2`` ...;
+    a time has its error beside its value as well, because measuring again can make it smaller;
     further ``folds`` (how many were measured) and ``warnings`` (how many were raised). A pipeline
     that surely breaks a constraint on time, size or memory, or cannot beat the best one so far,
     stops after the first folds, and what those showed is its measurement: never a value below the
@@ -89,7 +92,7 @@ class CrossValidation:
         configuration: Configuration,
         fidelity: float = 1.0,
         incumbent: Incumbent | None = None,
-    ) -> dict[str, float]:
+    ) -> dict[str, Measured]:
         """Measure one configuration.
 
         Parameters
@@ -184,15 +187,17 @@ class CrossValidation:
         found = [fold[incumbent.objective] for fold in readings]
         return surely_beaten(self.metrics[incumbent.objective], found, incumbent)
 
-    def _summary(self, readings: Sequence[Mapping[str, Reading]]) -> dict[str, float]:
-        summary: dict[str, float] = {}
+    def _summary(self, readings: Sequence[Mapping[str, Reading]]) -> dict[str, Measured]:
+        summary: dict[str, Measured] = {}
         for name, metric in self.metrics.items():
             found = [fold[name] for fold in readings if name in fold]
             values = [metric.combine(reading.parts) for reading in found]
-            summary[name] = metric.combine(np.mean([r.parts for r in found], axis=0))
+            value = metric.combine(np.mean([r.parts for r in found], axis=0))
             error = found[0].error
             if len(values) > 1:
                 error = float(np.std(values, ddof=1) / math.sqrt(len(values)))
+            # The noise of a time is the clock's; the same folds again would say the same of a score.
+            summary[name] = (value, error) if metric.resource and error > 0 else value
             if not math.isnan(error):
                 summary[f"{name}/se"] = error
             summary |= {f"{name}/fold{i}": value for i, value in enumerate(values, 1)}

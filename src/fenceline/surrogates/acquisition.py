@@ -56,26 +56,24 @@ def log_expected_improvement_with_gradient(
 ) -> tuple[Array, Array, Array]:
     """`log_expected_improvement`, and its derivatives in `mean` and in `sd`."""
     gap, sd, z = _deviations(mean, sd, best)
-    value, by_mean, by_sd = np.empty(z.shape), np.empty(z.shape), np.empty(z.shape)
-
-    near = z > -1.0
-    density = np.exp(-0.5 * z[near] ** 2 - _LOG_ROOT_TAU)
-    below = ndtr(z[near])
-    improvement = sd[near] * density + gap[near] * below
-    value[near] = np.log(improvement)
-    by_mean[near] = -below / improvement
-    by_sd[near] = density / improvement
-
-    # EI / sd = phi(t) (1 - t R(t)), with t = -z and R the Mills ratio; phi cancels in derivatives.
-    far = ~near
-    t, sd = -z[far], sd[far]
-    mills = _mills(t)
-    log_rest = _log_one_less_product(t, mills)
-    value[far] = np.log(sd) - 0.5 * t**2 - _LOG_ROOT_TAU + log_rest
+    # The same form: EI / sd = phi(z) (1 + z R), R = Phi / phi; phi cancels in the derivatives.
+    middle = np.clip(z, -_SERIES_FROM, _CERTAIN_FROM)
+    mills = _mills(-middle)
+    rest = 1.0 + middle * mills
+    value = np.log(sd) - 0.5 * middle**2 - _LOG_ROOT_TAU + np.log(rest)
     with np.errstate(over="ignore"):
-        by_mean[far] = -np.exp(np.log(mills) - log_rest - np.log(sd))
-        by_sd[far] = np.exp(-log_rest - np.log(sd))
-    return value, by_mean, by_sd
+        by_mean, by_sd = -mills / rest / sd, 1.0 / rest / sd
+    if z.size and (z.min() < -_SERIES_FROM or z.max() > _CERTAIN_FROM):
+        far, certain = z < -_SERIES_FROM, z > _CERTAIN_FROM
+        t, gap = np.maximum(-z, _SERIES_FROM), np.maximum(gap, _TINY)
+        log_rest = _log_tail(t)
+        value = np.where(far, np.log(sd) - 0.5 * t**2 - _LOG_ROOT_TAU + log_rest, value)
+        value = np.where(certain, np.log(gap), value)
+        with np.errstate(over="ignore"):
+            steep = -np.exp(np.log(_mills(t)) - log_rest - np.log(sd))
+            by_mean = np.where(far, steep, np.where(certain, -1.0 / gap, by_mean))
+            by_sd = np.where(far, np.exp(-log_rest - np.log(sd)), np.where(certain, 0.0, by_sd))
+    return np.asarray(value), np.asarray(by_mean), np.asarray(by_sd)
 
 
 def probability_below(mean: ArrayLike, sd: ArrayLike, bound: ArrayLike) -> Array:
@@ -101,22 +99,17 @@ def log_probability_below_with_gradient(
 
 
 def _deviations(mean: ArrayLike, sd: ArrayLike, bound: ArrayLike) -> tuple[Array, Array, Array]:
-    """Gap to the bound, usable deviation, and their quotient, broadcast together."""
-    gap, sd = np.broadcast_arrays(np.subtract(bound, mean, dtype=float), np.maximum(sd, _TINY))
+    """Gap to the bound, usable deviation, and their quotient."""
+    gap = np.subtract(bound, mean, dtype=np.float64)
+    sd = np.maximum(sd, _TINY)
     with np.errstate(over="ignore"):
-        return gap, sd, np.clip(gap / sd, -_FARTHEST, _FARTHEST)
+        z = np.clip(gap / sd, -_FARTHEST, _FARTHEST)
+    return gap, sd, z
 
 
 def _mills(t: Array) -> Array:
     """Upper tail of the standard normal at t, divided by its density."""
     return np.asarray(np.sqrt(0.5 * np.pi) * erfcx(t * np.sqrt(0.5)))
-
-
-def _log_one_less_product(t: Array, mills: Array) -> Array:
-    """log(1 - t R(t)) for t >= 1."""
-    near = t < _SERIES_FROM
-    direct = np.log(1.0 - np.minimum(t, _SERIES_FROM) * np.where(near, mills, 0.0))
-    return np.where(near, direct, _log_tail(np.maximum(t, _SERIES_FROM)))
 
 
 def _log_tail(t: Array) -> Array:

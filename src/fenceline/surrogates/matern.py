@@ -38,6 +38,14 @@ def matern(A: Array, B: Array, buffers: Array | None = None) -> tuple[Array, Arr
     return squared, slope
 
 
+def matern_at(squared: Array) -> tuple[Array, Array]:
+    """Matern 5/2 correlations at five times squared distances, and their slopes as in `matern`."""
+    root = np.sqrt(squared)
+    decay = np.exp(-root)
+    slope = (1.0 + root) * decay
+    return slope + squared * decay / 3.0, slope
+
+
 def cholesky(kernel: Array, out: Array) -> Array:
     """Lower factor, in the memory of `out`, after as much jitter on the diagonal as it takes."""
     jitter = 0.0
