@@ -230,3 +230,14 @@ def test_a_run_with_repetitions_may_be_cut_anywhere(tmp_path, first):
     assert [(e.configuration, e.metrics, e.errors) for e in rest.evaluations] == [
         (e.configuration, e.metrics, e.errors) for e in whole.evaluations
     ]
+
+
+def test_the_nearest_miss_counts_all_that_is_known_of_a_pipeline():
+    lucky, other = (SPACE.configuration({"m": ("a", {"x": x})}) for x in (1.0, 2.0))
+    found = [
+        Evaluation(configuration, {"loss": 1.0, "latency_us": 10.0 + miss}, 1.0, miss / 10)
+        for configuration, miss in ((lucky, 0.1), (other, 0.2), (lucky, 0.3))
+    ]
+    result = fl.Result(PROBLEM, found, "evaluations", 1.0)
+    assert result.nearest_miss is found[1]
+    assert len(result.relaxations()) == 1

@@ -70,7 +70,9 @@ def test_among_equal_misses_the_better_objective_is_nearest():
 
 def test_an_infeasible_result_names_the_binding_constraint_and_what_to_loosen():
     """The nearest miss breaks latency by 0.2 of its bound and auc by 0.05 / 0.8."""
-    found = result(measured(0.1, latency_us=12.0, auc=0.75), measured(0.1, latency_us=99.0))
+    found = result(
+        measured(0.1, latency_us=12.0, auc=0.75), measured(0.1, latency_us=99.0, alpha=2.0)
+    )
     assert found.message == (
         "None of 2 pipelines satisfies every constraint; 'latency_us <= 10' binds most. "
         "Nearest miss: none -> ridge(alpha=1). To admit it, loosen latency_us from 10 to 12, "

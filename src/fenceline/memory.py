@@ -40,6 +40,7 @@ class Memory:
         self.ok = np.empty(0, dtype=np.bool_)
         self._loss = np.empty(0)
         self._excess = np.empty((0, len(self.problem.constraints)))
+        self._soft = np.empty((0, len(self.problem.constraints)))
         self._models = [
             MetricModel(self.structure, self.transform) for _ in range(1 + self._excess.shape[1])
         ]
@@ -68,6 +69,7 @@ class Memory:
             self._rows[evaluation.configuration] = len(self._loss)
             self._loss = np.append(self._loss, evaluation.objective)
             self._excess = np.vstack([self._excess, self._excess_of(evaluation)])
+            self._soft = np.vstack([self._soft, self._soft_of(evaluation)])
 
     def _replace(self, row: int, evaluation: Evaluation) -> None:
         """Let a pipeline that was measured again stand for what was known of it."""
@@ -83,6 +85,13 @@ class Memory:
         ]
         return np.array(excess)
 
+    def _soft_of(self, evaluation: Evaluation) -> list[float]:
+        """Return the errors that feasibility leaves out, those of a score over folds for example."""
+        return [
+            0.0 if c.metric in evaluation.errors else evaluation.metrics.get(f"{c.metric}/se", 0.0)
+            for c in self.problem.constraints
+        ]
+
     def row(self, index: int) -> tuple[tuple[int, ...], Array]:
         """Return z and theta of a successful evaluation."""
         at = np.flatnonzero(self.ok)[index]
@@ -96,23 +105,34 @@ class Memory:
         """Return g - eps of the successful evaluations, scaled."""
         return self._excess / scales.constraints
 
-    def promise(self, *, learn_failures: bool) -> Promise:
-        """Return the acquisition under everything known, with what is pending taken at its prediction."""
+    def promise(self, *, learn_failures: bool, room: float = 0.0) -> Promise:
+        """Return the acquisition under everything known, with what is pending taken at its prediction.
+
+        Parameters
+        ----------
+        learn_failures : bool
+            Whether the chance to fail counts.
+        room : float
+            How many typical errors, of those that feasibility leaves out, to stay inside the fence;
+            no more than some pipeline is known to.
+        """
+        aside = self._aside(room)
         parts = self.structure.parts(self.z, self.theta)
         good = [part[np.flatnonzero(self.ok)] for part in parts]
         columns = [self._loss, *self._excess.T]
         processes = [model.update(good, y) for model, y in zip(self._models, columns, strict=True)]
         chances = []
-        for model, process, constraint in zip(
-            self._models[1:], processes[1:], self.problem.constraints, strict=True
+        for model, process, constraint, inner in zip(
+            self._models[1:], processes[1:], self.problem.constraints, aside, strict=True
         ):
-            equality = constraint.sense == "=="
-            low = model.warped(-constraint.tolerance) if equality else -np.inf
-            chances.append(Chance(process, low, model.warped(constraint.tolerance)))
+            within = constraint.tolerance - inner
+            low = model.warped(-within) if constraint.sense == "==" else -np.inf
+            chances.append(Chance(process, low, model.warped(within)))
         if learn_failures and not self.ok.all():
             failure = self._failure.update(parts, (~self.ok).astype(np.float64))
             chances.append(Chance(failure, -np.inf, self._failure.warped(0.5)))
-        promise = Promise(processes[0], self._best(processes[0], good), tuple(chances))
+        best = self._best(processes[0], good, self._feasible(aside))
+        promise = Promise(processes[0], best, tuple(chances))
         pending = self.evaluator.pending
         if not pending:
             return promise
@@ -148,16 +168,31 @@ class Memory:
             theta[columns],
         )
 
-    def _best(self, process: SharedProcess, good: list[Part]) -> float | None:
+    def _best(
+        self, process: SharedProcess, good: list[Part], feasible: NDArray[np.intp]
+    ) -> float | None:
         """Return the best feasible loss with its noise taken out, as the model sees it."""
-        feasible = self._feasible()
         if len(feasible) == 0:
             return None
         top = feasible[np.argsort(self._loss[feasible], kind="stable")[:10]]
         return float(process.predict_pipelines([part[top] for part in good])[0].min())
 
-    def _feasible(self) -> NDArray[np.intp]:
-        """Return which successful evaluations satisfy every constraint."""
-        slack = [c.tolerance for c in self.problem.constraints]
-        excess = np.where(self._equal, np.abs(self._excess), self._excess)
-        return np.flatnonzero((excess <= slack).all(axis=1))
+    def _feasible(self, aside: Array | float = 0.0) -> NDArray[np.intp]:
+        """Return which successful evaluations satisfy every constraint, and stay so far inside."""
+        return np.flatnonzero((self._room >= aside).all(axis=1))
+
+    @property
+    def _room(self) -> Array:
+        """How far inside each constraint the successful evaluations are; negative outside."""
+        slack = np.array([c.tolerance for c in self.problem.constraints])
+        return slack - np.where(self._equal, np.abs(self._excess), self._excess)
+
+    def _aside(self, room: float) -> Array:
+        """Return how far inside each constraint to stay: so many typical errors, if any pipeline does."""
+        errors = np.median(self._soft, axis=0) if len(self._soft) else np.zeros(len(self._equal))
+        feasible = self._feasible()
+        if not room or not len(feasible) or not errors.any():
+            return np.zeros(len(errors))
+        with np.errstate(divide="ignore", invalid="ignore"):
+            known = np.where(errors > 0, self._room[feasible] / errors, np.inf).min(axis=1)
+        return min(room, float(known.max())) * errors

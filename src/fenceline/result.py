@@ -44,9 +44,14 @@ class Result:
         return min(feasible, key=lambda e: e.objective, default=None)
 
     @cached_property
+    def pipelines(self) -> Sequence[Evaluation]:
+        """The last evaluation of each pipeline: what is known of one that was measured repeatedly."""
+        return tuple({e.configuration: e for e in self.evaluations}.values())
+
+    @cached_property
     def nearest_miss(self) -> Evaluation | None:
-        """The measured evaluation that breaks the constraints least."""
-        measured = [e for e in self.evaluations if e.ok]
+        """The measured pipeline that breaks the constraints least."""
+        measured = [e for e in self.pipelines if e.ok]
         return min(measured, key=lambda e: (e.violation, e.objective), default=None)
 
     @property
@@ -91,7 +96,7 @@ class Result:
         """
         import pandas as pd
 
-        found = relaxations(self.evaluations, self.problem, self.best)[:most]
+        found = relaxations(self.pipelines, self.problem, self.best)[:most]
         columns = ["pipeline", self.problem.objective, *map(str, self.problem.constraints)]
         rows = [
             (str(r.evaluation.configuration), r.evaluation.objective, *r.bounds.values())
