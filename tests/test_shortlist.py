@@ -16,11 +16,10 @@ def evaluation(loss, rate, se=0.01):
     return Evaluation(SPACE.decode(SPACE.first, SPACE.centre), known, loss, 0.0)
 
 
-def listed(evaluations, constraint=RATE <= 0.3, rows=(800, 200)):
+def listed(evaluations, constraint=RATE <= 0.3, rows=(800, 200), **options):
     problem = Problem(SPACE, lambda c: {}, "loss", [constraint])
-    chosen = shortlist(
-        evaluations, problem, {"false_positive_rate": RATE}, rows=rows, confidence=0.95
-    )
+    known = {"false_positive_rate": RATE}
+    chosen = shortlist(evaluations, problem, known, rows=rows, confidence=0.95, **options)
     return [e.objective for e in chosen]
 
 
@@ -37,6 +36,21 @@ def test_where_none_has_the_room_the_one_with_most_comes_next():
 def test_some_room_is_better_than_none_where_none_has_enough():
     rates = [0.30, 0.29, 0.275, 0.27, 0.265]
     assert listed([evaluation(i, rate) for i, rate in enumerate(rates)]) == [0, 2, 4]
+
+
+def test_room_is_not_bought_at_any_price():
+    rates = [0.30, 0.29, 0.275, 0.1, 0.0]
+    evaluations = [evaluation(i, rate) for i, rate in enumerate(rates)]
+    assert listed(evaluations) == [0, 3, 4]
+    assert listed(evaluations, worst=2.5) == [0, 2, 1]
+    assert listed(evaluations, worst=0.5) == [0, 1, 2]
+
+
+def test_what_was_stopped_early_has_less_room():
+    evaluations = [evaluation(i, rate) for i, rate in enumerate([0.30, 0.25, 0.25])]
+    for found, folds in zip(evaluations, (3.0, 1.0, 3.0), strict=True):
+        found.metrics["folds"] = folds
+    assert listed(evaluations) == [0, 2, 1]
 
 
 def test_few_candidates_are_all_listed():

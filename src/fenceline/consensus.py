@@ -33,9 +33,9 @@ Array = NDArray[np.float64]
 _DESIGN = 5
 
 # A search that goes right up to the fence finds pipelines that other rows confirm half of the time.
-# Where the errors of the constraints are known, one proposal in three stays so many of them inside,
-# so that there is a good pipeline with room to spare.
-_ALOOF, _ROOM = 3, 2.5
+# Where the errors of the constraints are known, one proposal in three stays inside by so many of
+# them as it takes to be certified on a fifth of the rows, so that a good pipeline can be.
+_ALOOF, _ROOM = 3, 4.5
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

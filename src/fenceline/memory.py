@@ -114,7 +114,7 @@ class Memory:
             Whether the chance to fail counts.
         room : float
             How many typical errors, of those that feasibility leaves out, to stay inside the fence;
-            no more than some pipeline is known to.
+            at most one more than some pipeline is known to.
         """
         aside = self._aside(room)
         parts = self.structure.parts(self.z, self.theta)
@@ -188,11 +188,11 @@ class Memory:
         return slack - np.where(self._equal, np.abs(self._excess), self._excess)
 
     def _aside(self, room: float) -> Array:
-        """Return how far inside each constraint to stay: so many typical errors, if any pipeline does."""
+        """Return how far inside each constraint to stay: so many typical errors, one step at a time."""
         errors = np.median(self._soft, axis=0) if len(self._soft) else np.zeros(len(self._equal))
         feasible = self._feasible()
         if not room or not len(feasible) or not errors.any():
             return np.zeros(len(errors))
         with np.errstate(divide="ignore", invalid="ignore"):
             known = np.where(errors > 0, self._room[feasible] / errors, np.inf).min(axis=1)
-        return min(room, float(known.max())) * errors
+        return min(room, float(known.max()) + 1.0) * errors

@@ -10,6 +10,7 @@ from dataclasses import dataclass, replace
 from statistics import NormalDist
 
 from fenceline.certify import TOO_FEW_ROWS, VERDICTS, Certificate, certify, uncertified
+from fenceline.configuration import Configuration
 from fenceline.errors import MeasurementError
 from fenceline.metrics.trial import Rows, Trial
 from fenceline.pipelines.ensemble import Candidate, assemble
@@ -116,6 +117,7 @@ class Refit:
             self.measure.metrics,
             rows=(self.search.size, self.unseen.size),
             confidence=self.confidence,
+            worst=self._simple(result),
         )
         candidates = [Candidate.alone(e) for e in chosen]
         if votes and result.ended != "interrupted":
@@ -167,8 +169,7 @@ class Refit:
 
         It was chosen without looking at any data, so unseen rows certify it as well as any other.
         """
-        space = self.problem.space
-        configuration = space.decode(space.first, space.centre)
+        configuration = self._simplest
         train, valid = self.search, self.unseen
         if not valid.size:
             train, valid = self.measure.splits[0]
@@ -198,6 +199,16 @@ class Refit:
         return evaluation, Candidate(
             (configuration,), metrics, seconds, trial=None if again else trial
         )
+
+    @property
+    def _simplest(self) -> Configuration:
+        """The pipeline that every search begins with."""
+        return self.problem.space.decode(self.problem.space.first, self.problem.space.centre)
+
+    def _simple(self, result: Result) -> float:
+        """Return the objective of the simplest pipeline: what is worse than it is no use to anybody."""
+        found = [e.objective for e in result.evaluations if e.configuration == self._simplest]
+        return found[0] if found else math.inf
 
     def _certificate(self, candidate: Candidate, trial: Trial) -> Certificate | None:
         if not self.problem.constraints:

@@ -29,6 +29,7 @@ def shortlist(
     *,
     rows: tuple[int, int],
     confidence: float,
+    worst: float = math.inf,
 ) -> list[Evaluation]:
     """Return as many feasible evaluations as may be tried, in the order in which to try them.
 
@@ -44,12 +45,20 @@ def shortlist(
         Of the search, and unseen ones.
     confidence : float
         Of the certificate.
+    worst : float
+        The objective up to which room is worth its price; the best pipelines come first beyond it.
     """
     reach = _reach(feasible, problem, metrics, rows, confidence)
-    rooms = [_room(e, problem, reach) for e in feasible]
+    most = max((e.metrics.get("folds", 1.0) for e in feasible), default=1.0)
+    rooms = [
+        # What was stopped after some of the folds is known that much less.
+        _room(e, problem, reach) * math.sqrt(e.metrics.get("folds", most) / most)
+        for e in feasible
+    ]
     chosen: list[int] = []
     for room in ROOM:
-        others = [i for i in range(len(feasible)) if i not in chosen]
+        left = [i for i in range(len(feasible)) if i not in chosen]
+        others = [i for i in left if feasible[i].objective <= worst] or left[:1]
         enough = [i for i in others if rooms[i] >= room]
         if room == ROOM[1]:
             enough = enough or [i for i in others if rooms[i] >= SOME_ROOM]

@@ -19,7 +19,7 @@ from fenceline.metrics.metric import PipelineMetric, Reading
 from fenceline.metrics.trial import Rows, Table, Trial
 from fenceline.pipelines.operators import Setting
 from fenceline.pipelines.prefix import Fold, Prefixes, fit_fold
-from fenceline.pipelines.stopping import surely_beaten, surely_broken
+from fenceline.pipelines.stopping import farther_inside, surely_beaten, surely_broken
 from fenceline.threads import one_thread
 
 CACHE_MEGABYTES = 256.0
@@ -39,9 +39,10 @@ class CrossValidation:
     standard error under ``m/se`` and its value in each fold under ``m/fold1``, ``m/fold2`` ...;
     a time has its error beside its value as well, because measuring again can make it smaller;
     further ``folds`` (how many were measured) and ``warnings`` (how many were raised). A pipeline
-    that surely breaks a constraint on time, size or memory, or cannot beat the best one so far,
-    stops after the first folds, and what those showed is its measurement: never a value below the
-    best. A pipeline that fails raises; a run records the reason.
+    that surely breaks a constraint on time, size or memory, or cannot beat the best one so far and
+    does not keep farther inside a bound on a score, stops after the first folds, and what those
+    showed is its measurement: never a value below the best. A pipeline that fails raises; a run
+    records the reason.
 
     Parameters
     ----------
@@ -185,7 +186,9 @@ class CrossValidation:
         if incumbent is None or self.metrics[incumbent.objective].resource:
             return False
         found = [fold[incumbent.objective] for fold in readings]
-        return surely_beaten(self.metrics[incumbent.objective], found, incumbent)
+        return surely_beaten(
+            self.metrics[incumbent.objective], found, incumbent
+        ) and not farther_inside(self.constraints, self.metrics, readings, incumbent)
 
     def _summary(self, readings: Sequence[Mapping[str, Reading]]) -> dict[str, Measured]:
         summary: dict[str, Measured] = {}

@@ -70,3 +70,26 @@ def surely_beaten(
         spread = max(spread, np.std(worse, ddof=1))
     margin = stats.t.ppf(SURE_CONFIDENCE, folds - 1) * spread / math.sqrt(known)
     return bool(worse.mean() - margin > SURE_SCALES * abs(best))
+
+
+def farther_inside(
+    constraints: Sequence[Constraint],
+    metrics: Mapping[str, PipelineMetric],
+    readings: Sequence[Mapping[str, Reading]],
+    incumbent: Incumbent,
+) -> bool:
+    """Tell whether a pipeline keeps farther inside a bound on a score than the incumbent, in the same folds.
+
+    Then it may be certified where the better one is not, and is worth all its folds.
+    """
+    for constraint in constraints:
+        name = constraint.metric
+        theirs = [incumbent.metrics.get(f"{name}/fold{i}") for i in range(1, len(readings) + 1)]
+        if metrics[name].resource or None in theirs:
+            continue
+        ours = [metrics[name].combine(fold[name].parts) for fold in readings]
+        if constraint.room(float(np.mean(ours))) > constraint.room(
+            float(np.mean(np.array(theirs, dtype=np.float64)))
+        ):
+            return True
+    return False
