@@ -117,3 +117,20 @@ def test_a_narrow_valley_is_found_beside_an_easy_plateau(seed):
 
     result = fl.minimize(fl.Problem(space, measure), evaluations=50, seed=seed)
     assert result.best.objective < 0.1
+
+
+@pytest.mark.parametrize("error", [0.0, 0.2])
+def test_where_errors_of_a_constraint_are_known_some_proposals_leave_room_for_them(error):
+    def measure(configuration):
+        x = configuration["m"].params["x"]
+        return {"loss": (10.0 - x) ** 2, "gap": x, "gap/se": error}
+
+    line = fl.Space([fl.Module("m", [fl.Algorithm("a", {"x": fl.Real(0.0, 10.0)})])])
+    result = fl.minimize(
+        fl.Problem(line, measure, constraints=["gap <= 5"]), evaluations=30, seed=0
+    )
+    assert result.best.metrics["gap"] > 4.99
+    # 4.5 errors inside the bound of 5.
+    aloof = [e.metrics["gap"] for e in result.evaluations[10:] if e.metrics["gap"] < 4.2]
+    assert (len(aloof) >= 4) == (error > 0)
+    assert not error or max(x for x in aloof if x <= 4.1) > 4.05

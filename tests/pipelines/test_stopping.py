@@ -154,3 +154,17 @@ def test_a_measure_that_does_not_ask_is_called_with_the_configuration_alone():
     assert not wants_incumbent(Full(None))
     assert not wants_incumbent(lambda configuration, fidelity=1.0: {})
     assert not wants_incumbent(max)
+
+
+def test_what_keeps_farther_inside_is_measured_in_full_though_it_is_beaten():
+    gap = metrics.score_gap("roc_auc", "half")
+    table = Table(X, Y, "binary", {"half": X[:, 0] > 0})
+    chosen = {m.name: m for m in (LOSS, gap)}
+    measure = CrossValidation(table, chosen, [gap <= 0.9], preparation(X), 5)
+    best = measure(configured(GOOD))
+    tight = best | {f"{gap.name}/fold{i}": 0.9 for i in range(1, 6)}
+    aloof = measure(configured(BAD), incumbent=Incumbent(LOSS.name, tight))
+    roomy = best | {f"{gap.name}/fold{i}": 0.0 for i in range(1, 6)}
+    dominated = measure(configured(BAD), incumbent=Incumbent(LOSS.name, roomy))
+    assert aloof["folds"] == 5
+    assert dominated["folds"] < 5
