@@ -116,22 +116,23 @@ class Memory:
             How many typical errors, of those that feasibility leaves out, to stay inside the fence;
             at most one more than some pipeline is known to.
         """
-        aside = self._aside(room)
+        room = self._within_reach(room)
+        typical = self._typical
         parts = self.structure.parts(self.z, self.theta)
         good = [part[np.flatnonzero(self.ok)] for part in parts]
         columns = [self._loss, *self._excess.T]
         processes = [model.update(good, y) for model, y in zip(self._models, columns, strict=True)]
         chances = []
-        for model, process, constraint, inner in zip(
-            self._models[1:], processes[1:], self.problem.constraints, aside, strict=True
+        for model, process, constraint, error in zip(
+            self._models[1:], processes[1:], self.problem.constraints, typical, strict=True
         ):
-            within = constraint.tolerance - inner
+            within = constraint.tolerance - room * error
             low = model.warped(-within) if constraint.sense == "==" else -np.inf
             chances.append(Chance(process, low, model.warped(within)))
         if learn_failures and not self.ok.all():
             failure = self._failure.update(parts, (~self.ok).astype(np.float64))
             chances.append(Chance(failure, -np.inf, self._failure.warped(0.5)))
-        best = self._best(processes[0], good, self._feasible(aside))
+        best = self._best(processes[0], good, self._feasible(room))
         promise = Promise(processes[0], best, tuple(chances))
         pending = self.evaluator.pending
         if not pending:
@@ -177,22 +178,31 @@ class Memory:
         top = feasible[np.argsort(self._loss[feasible], kind="stable")[:10]]
         return float(process.predict_pipelines([part[top] for part in good])[0].min())
 
-    def _feasible(self, aside: Array | float = 0.0) -> NDArray[np.intp]:
-        """Return which successful evaluations satisfy every constraint, and stay so far inside."""
-        return np.flatnonzero((self._room >= aside).all(axis=1))
+    def _feasible(self, room: float = 0.0) -> NDArray[np.intp]:
+        """Return which successful evaluations satisfy every constraint, and by so many errors."""
+        inside = self._inside
+        if room:
+            inside = inside - room * np.maximum(self._soft, self._typical)
+        return np.flatnonzero((inside >= 0).all(axis=1))
 
     @property
-    def _room(self) -> Array:
+    def _inside(self) -> Array:
         """How far inside each constraint the successful evaluations are; negative outside."""
         slack = np.array([c.tolerance for c in self.problem.constraints])
         return slack - np.where(self._equal, np.abs(self._excess), self._excess)
 
-    def _aside(self, room: float) -> Array:
-        """Return how far inside each constraint to stay: so many typical errors, one step at a time."""
-        errors = np.median(self._soft, axis=0) if len(self._soft) else np.zeros(len(self._equal))
+    @property
+    def _typical(self) -> Array:
+        """The median of each constraint's errors, of those that feasibility leaves out."""
+        return np.median(self._soft, axis=0) if len(self._soft) else np.zeros(self._soft.shape[1])
+
+    def _within_reach(self, room: float) -> float:
+        """Return how many errors to stay inside: at most one more than any pipeline is known to."""
+        # A few folds may show too small an error by luck; but a weak model's is larger than most.
+        errors = np.maximum(self._soft, self._typical)
         feasible = self._feasible()
         if not room or not len(feasible) or not errors.any():
-            return np.zeros(len(errors))
+            return 0.0
         with np.errstate(divide="ignore", invalid="ignore"):
-            known = np.where(errors > 0, self._room[feasible] / errors, np.inf).min(axis=1)
-        return min(room, float(known.max()) + 1.0) * errors
+            known = np.where(errors > 0, self._inside / errors, np.inf)[feasible].min(axis=1)
+        return min(room, float(known.max()) + 1.0)

@@ -41,18 +41,20 @@ class Finalist:
 
     @property
     def safety(self) -> float:
-        """How sure it is that the fence holds, by the rows of the search and the unseen ones together.
+        """How sure it is that the fence holds: by all rows together, and by the unseen ones alone.
 
-        In standard errors at the constraint that is least sure; more than the certificate's
-        confidence asks for count as no more.
+        The smaller counts, for the rows of the search flatter what they chose. In standard errors
+        at the constraint that is least sure; more than the certificate's confidence asks for
+        count as no more.
         """
         if self.certificate is None or not self.certificate.rows:
             return 0.0
         share = self.certificate.rows / len(self.trial.table.y)
         rooms = [NormalDist().inv_cdf(self.certificate.confidence)]
         for check in self.certificate.checks:
+            unseen = check.constraint.room(check.value)
             searched = check.constraint.room(self.candidate.metrics[check.constraint.metric])
-            room = share * check.constraint.room(check.value) + (1 - share) * searched
+            room = min(unseen, share * unseen + (1 - share) * searched)
             error = check.reach / self.certificate.reach * math.sqrt(share)
             rooms.append(room / error if error else math.copysign(math.inf, room))
         return min(rooms)

@@ -48,11 +48,11 @@ def shortlist(
     worst : float
         The objective up to which room is worth its price; the best pipelines come first beyond it.
     """
-    reach = _reach(feasible, problem, metrics, rows, confidence)
+    reach, typical = _reach(problem, metrics, rows, confidence), _typical(feasible, problem)
     most = max((e.metrics.get("folds", 1.0) for e in feasible), default=1.0)
     rooms = [
         # What was stopped after some of the folds is known that much less.
-        _room(e, problem, reach) * math.sqrt(e.metrics.get("folds", most) / most)
+        _room(e, problem, reach, typical) * math.sqrt(e.metrics.get("folds", most) / most)
         for e in feasible
     ]
     chosen: list[int] = []
@@ -69,33 +69,47 @@ def shortlist(
 
 
 def _reach(
-    feasible: Sequence[Evaluation],
     problem: Problem,
     metrics: Mapping[str, PipelineMetric],
     rows: tuple[int, int],
     confidence: float,
 ) -> dict[str, float]:
-    """Return how far beyond its value each constrained metric is likely to be bounded on unseen rows."""
+    """Return how many errors beyond its value each metric is likely to be bounded on unseen rows."""
     risk = risk_of_each(confidence, len(problem.constraints) * len(ROOM))
     searched, unseen = rows
-    reach = {}
-    for name in {c.metric for c in problem.constraints}:
-        known = [e.metrics[f"{name}/se"] for e in feasible if f"{name}/se" in e.metrics]
-        # The error from a few folds is rough; that of similar pipelines together is less so.
-        error = float(np.median(known)) if known else 0.0
-        if metrics[name].resource:
-            reach[name] = error * float(stats.t.ppf(1 - risk, LATENCY_FREEDOM))
-        else:
-            fewer = math.sqrt(searched / unseen) if unseen else 1.0
-            reach[name] = error * fewer * float(stats.norm.ppf(1 - risk))
-    return reach
+    fewer = math.sqrt(searched / unseen) if unseen else 1.0
+    return {
+        c.metric: float(stats.t.ppf(1 - risk, LATENCY_FREEDOM))
+        if metrics[c.metric].resource
+        else fewer * float(stats.norm.ppf(1 - risk))
+        for c in problem.constraints
+    }
 
 
-def _room(evaluation: Evaluation, problem: Problem, reach: Mapping[str, float]) -> float:
+def _typical(feasible: Sequence[Evaluation], problem: Problem) -> dict[str, float]:
+    """Return the median error of each constrained metric; 0 where none is known."""
+    known = {
+        c.metric: [e.metrics.get(f"{c.metric}/se", math.nan) for e in feasible]
+        for c in problem.constraints
+    }
+    return {
+        name: float(np.nanmedian(errors)) if not np.isnan(errors).all() else 0.0
+        for name, errors in known.items()
+    }
+
+
+def _room(
+    evaluation: Evaluation,
+    problem: Problem,
+    reach: Mapping[str, float],
+    typical: Mapping[str, float],
+) -> float:
     """Return the distance to the nearest fence, in units of its likely reach."""
     rooms = []
     for constraint in problem.constraints:
-        inside = constraint.room(evaluation.metrics[constraint.metric])
-        error = reach[constraint.metric]
+        name = constraint.metric
+        # The error from a few folds is rough, and by luck too small; but a weak model's is larger.
+        error = reach[name] * max(typical[name], evaluation.metrics.get(f"{name}/se", 0.0))
+        inside = constraint.room(evaluation.metrics[name])
         rooms.append(inside / error if error else math.inf)
     return min(rooms, default=math.inf)
