@@ -150,7 +150,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         remarks.append("A trial: the numbers mean nothing.")
     text, met = write_report(chosen.out, outcomes, chosen.seconds, " ".join(remarks))
     print(f"\n{text}\ntables and runs are in {chosen.out}")
-    if chosen.publish and not missing:
+    if chosen.publish:
         PAGE.write_text(published(PAGE.read_text(), text))
         FIGURES.mkdir(parents=True, exist_ok=True)
         shutil.copy(chosen.out / "runs.csv", FIGURES)
