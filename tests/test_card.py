@@ -12,9 +12,9 @@ def result(*evaluations):
     return fl.Result(PROBLEM, evaluations, "evaluations", 3.2)
 
 
-def measured(cost, rate=0.45, **options):
+def measured(cost, rate=0.45, model="a", **options):
     values = {"loss": 0.25, "cost": cost, "rate": rate}
-    configuration = SPACE.configuration({"model": "a"})
+    configuration = SPACE.configuration({"model": model})
     return fl.Evaluation(configuration, values, 0.25, PROBLEM.violation(values), **options)
 
 
@@ -28,7 +28,7 @@ def test_the_card_has_the_verdict_the_pipeline_and_the_fence():
 
 
 def test_the_card_of_an_infeasible_search_shows_the_nearest_miss():
-    text = result(measured(5.0), measured(9.0))._repr_html_()
+    text = result(measured(5.0), measured(9.0, model="b"))._repr_html_()
     assert "✕ Infeasible" in text
     assert ">-1</td>" in text
     assert "✕ no" in text
