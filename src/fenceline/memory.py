@@ -75,6 +75,7 @@ class Memory:
         """Let a pipeline that was measured again stand for what was known of it."""
         self._loss[row] = evaluation.objective
         self._excess[row] = self._excess_of(evaluation)
+        self._soft[row] = self._soft_of(evaluation)
         for model in self._models:
             model.process = None  # it has learned from the old value
 
@@ -126,8 +127,10 @@ class Memory:
         for model, process, constraint, error in zip(
             self._models[1:], processes[1:], self.problem.constraints, typical, strict=True
         ):
-            within = constraint.tolerance - room * error
-            low = model.warped(-within) if constraint.sense == "==" else -np.inf
+            within, low = constraint.tolerance - room * error, -np.inf
+            if constraint.sense == "==":
+                within = max(within, 0.0)
+                low = model.warped(-within)
             chances.append(Chance(process, low, model.warped(within)))
         if learn_failures and not self.ok.all():
             failure = self._failure.update(parts, (~self.ok).astype(np.float64))
