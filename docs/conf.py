@@ -22,7 +22,13 @@ extensions = [
 ]
 myst_enable_extensions = ["amsmath", "colon_fence", "deflist", "dollarmath"]
 myst_heading_anchors = 3
-exclude_patterns = ["_build", "figures/README.md", "figures/*/report.md", "gallery/*.ipynb", "gallery/*.py"]
+exclude_patterns = [
+    "_build",
+    "figures/README.md",
+    "figures/*/report.md",
+    "gallery/*.ipynb",
+    "gallery/*.py",
+]
 
 html_theme = "furo"
 html_math_renderer = "mathml"
