@@ -25,7 +25,8 @@ class OptunaTPE:
     Parameters
     ----------
     group : bool
-        Multivariate within each group of hyper-parameters that are active together.
+        Multivariate within each group of hyper-parameters that are active together; otherwise
+        the sampler's defaults.
     """
 
     group: bool = False
@@ -41,12 +42,11 @@ class OptunaTPE:
                 "OptunaTPE needs Optuna. Install it with: pip install 'fenceline[optuna]'."
             ) from missing
         optuna.logging.set_verbosity(optuna.logging.WARNING)
-        seed = int(rng.integers(2**31))
+        # Without groups Optuna decides how jointly it samples: a rival is run as it comes.
+        grouping = {"multivariate": True, "group": True} if self.group else {}
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", optuna.exceptions.ExperimentalWarning)
-            sampler = optuna.samplers.TPESampler(
-                seed=seed, multivariate=self.group, group=self.group
-            )
+            sampler = optuna.samplers.TPESampler(seed=int(rng.integers(2**31)), **grouping)
         study = optuna.create_study(sampler=sampler)
         repeats = 0
         while True:
