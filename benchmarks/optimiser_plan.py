@@ -12,7 +12,7 @@ from benchmarks.counted import Counted
 from benchmarks.failing import failing
 from benchmarks.harness import Curve
 from fenceline import ADMM, Problem
-from fenceline.baselines import JointBO, RandomSearch
+from fenceline.baselines import SMAC, JointBO, OptunaTPE, RandomSearch
 from fenceline.problems import artificial, classical
 from fenceline.run import Algorithm
 
@@ -22,18 +22,6 @@ TUNING_SEEDS = range(20)
 WORKERS = 8
 
 
-def _tpe(group: bool) -> Algorithm:
-    from benchmarks.peers import OptunaTPE
-
-    return OptunaTPE(group=group)
-
-
-def _smac() -> Algorithm:
-    from benchmarks.peer_smac import SMAC
-
-    return SMAC()
-
-
 def _hyperopt() -> Algorithm:
     from benchmarks.peer_hyperopt import HyperoptTPE
 
@@ -41,9 +29,9 @@ def _hyperopt() -> Algorithm:
 
 
 OURS = Curve("Fenceline", ADMM)
-OPTUNA = Curve("Optuna TPE", partial(_tpe, False), needs="optuna")
-GROUP = Curve("Optuna TPE, multivariate + group", partial(_tpe, True), needs="optuna")
-SMAC3 = Curve("SMAC3", _smac, needs="smac")
+OPTUNA = Curve("Optuna TPE", OptunaTPE, needs="optuna")
+GROUP = Curve("Optuna TPE, multivariate + group", partial(OptunaTPE, group=True), needs="optuna")
+SMAC3 = Curve("SMAC3", SMAC, needs="smac")
 HYPEROPT = Curve("Hyperopt TPE", _hyperopt, needs="hyperopt")
 RANDOM = Curve("random search", RandomSearch)
 PAPER = Curve("ADMM.paper()", ADMM.paper)

@@ -29,7 +29,7 @@ from benchmarks.harness import Curve, Job, read, run_all, write_csv, write_recor
 from benchmarks.incumbents import Comparison, Runs, compare, quartiles, time_grid
 from benchmarks.plots import Band, plot_incumbents
 from fenceline import ADMM, Adaptive, Fixed
-from fenceline.baselines import JointBO, RandomSearch
+from fenceline.baselines import JointBO, OptunaTPE, RandomSearch
 from fenceline.problems import artificial
 from fenceline.run import Algorithm
 from fenceline.solvers import Bayesian
@@ -44,15 +44,9 @@ JOINT_INITIAL = 10
 
 
 def _skopt() -> Algorithm:
-    from benchmarks.peers import SkoptJoint
+    from benchmarks.peer_skopt import SkoptJoint
 
     return SkoptJoint(initial=JOINT_INITIAL)
-
-
-def _tpe() -> Algorithm:
-    from benchmarks.peers import OptunaTPE
-
-    return OptunaTPE()
 
 
 def _paper(name: str, **settings: Any) -> Curve:
@@ -78,7 +72,7 @@ JOINT = Curve("JOPT(BO), scikit-optimize", _skopt, needs="scikit-optimize")
 RIVALS = [
     JOINT,
     Curve("JOPT(BO), ours", JointBO),
-    Curve("TPE, Optuna", _tpe, needs="optuna"),
+    Curve("TPE, Optuna", OptunaTPE, needs="optuna"),
     Curve("random search", RandomSearch, restart_after=100_000),
 ]
 CURVES = [*CUSTOM, *SPLIT, *RIVALS, *WARM, *FIXED, *RHO]

@@ -9,7 +9,7 @@ import numpy as np
 from hyperopt import JOB_STATE_DONE, STATUS_OK, Trials, hp, tpe
 from hyperopt.base import Domain
 
-from benchmarks.peers import measured
+from fenceline.baselines.asking import answer
 from fenceline.configuration import Configuration
 from fenceline.iterate import Iterate
 from fenceline.parameter import Categorical, Integer, Parameter, Value
@@ -27,13 +27,16 @@ class HyperoptTPE:
         """Ask and tell until the budget is spent."""
         space = problem.space
         domain, trials = Domain(_not_called, nested_choices(space)), Trials()
+        repeats = 0
         while True:
             trials.refresh()
             (trial,) = tpe.suggest(
                 trials.new_trial_ids(1), domain, trials, int(rng.integers(2**31)), verbose=False
             )
-            value = measured(evaluator, pipeline(space, trial["misc"]["vals"]))
-            trial |= {"state": JOB_STATE_DONE, "result": {"loss": value, "status": STATUS_OK}}
+            asked = pipeline(space, trial["misc"]["vals"])
+            repeats, evaluation = answer(problem, evaluator, asked, repeats, rng)
+            result = {"loss": evaluation.objective, "status": STATUS_OK}
+            trial |= {"state": JOB_STATE_DONE, "result": result}
             trials.insert_trial_docs([trial])
         yield  # makes this a generator, as every algorithm is
 

@@ -48,3 +48,24 @@ def test_constrained_tpe_prefers_the_inside():
     result = fl.minimize(PROBLEM, evaluations=60, algorithm=OptunaTPE())
     late = [e.feasible for e in result.evaluations[30:]]
     assert sum(late) / len(late) > 0.6
+
+
+@pytest.mark.skipif(not installed("optuna"), reason="needs fenceline[optuna]")
+@pytest.mark.filterwarnings("ignore::Warning:optuna")
+@pytest.mark.parametrize(
+    ("algorithm", "settings"),
+    [(OptunaTPE(), {}), (OptunaTPE(group=True), {"multivariate": True, "group": True})],
+)
+def test_a_rival_runs_with_its_own_defaults(algorithm, settings, monkeypatch):
+    import optuna
+
+    made = []
+
+    class Sampler(optuna.samplers.TPESampler):
+        def __init__(self, **given):
+            made.append(given)
+            super().__init__(**given)
+
+    monkeypatch.setattr(optuna.samplers, "TPESampler", Sampler)
+    fl.minimize(PROBLEM, evaluations=3, algorithm=algorithm)
+    assert [{k: v for k, v in given.items() if k != "seed"} for given in made] == [settings]

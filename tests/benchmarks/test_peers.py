@@ -21,9 +21,10 @@ SPACE = Space(
 )  # fmt: skip
 
 PEERS = [
-    ("optuna", "benchmarks.peers", "OptunaTPE", {}),
-    ("optuna", "benchmarks.peers", "OptunaTPE", {"group": True}),
-    ("smac", "benchmarks.peer_smac", "SMAC", {"initial": 5}),
+    ("optuna", "fenceline.baselines", "OptunaTPE", {}),
+    ("optuna", "fenceline.baselines", "OptunaTPE", {"group": True}),
+    ("smac", "fenceline.baselines", "SMAC", {"initial": 5}),
+    ("skopt", "benchmarks.peer_skopt", "SkoptJoint", {}),
     ("hyperopt", "benchmarks.peer_hyperopt", "HyperoptTPE", {}),
 ]
 
@@ -38,8 +39,7 @@ def loss(configuration: fl.Configuration) -> dict[str, float]:
 @pytest.mark.filterwarnings("default")
 @pytest.mark.parametrize(("package", "module", "name", "settings"), PEERS)
 def test_a_peer_stays_in_the_space_learns_and_repeats_itself(package, module, name, settings):
-    for needed in ("optuna", "skopt", package):
-        pytest.importorskip(needed)
+    pytest.importorskip(package)
     peer = getattr(importlib.import_module(module), name)(**settings)
     problem = Problem(SPACE, loss)
     result = fl.minimize(problem, evaluations=40, algorithm=peer, seed=3)

@@ -1,6 +1,6 @@
-"""Other optimisers behind the interface of our own: each asks, has it measured, and tells.
+"""scikit-optimize behind the interface of our own algorithms: it asks, has it measured, and is told.
 
-They run through :func:`fenceline.minimize` like any algorithm, so that budget, clock and
+It runs through :func:`fenceline.minimize` like any algorithm, so that budget, clock and
 ``problem.measure`` are the same for everybody. Only unconstrained problems are meant.
 """
 
@@ -10,14 +10,14 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-import optuna
 import skopt
 
+from fenceline.baselines.asking import answer
 from fenceline.configuration import Configuration
 from fenceline.iterate import Iterate
-from fenceline.parameter import Categorical, Integer, Parameter, Real, Value
+from fenceline.parameter import Categorical, Parameter, Real, Value
 from fenceline.problem import Evaluator, Problem
-from fenceline.space import Algorithm, Module, Space
+from fenceline.space import Space
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,54 +48,16 @@ class SkoptJoint:
             n_initial_points=self.initial,
             random_state=int(rng.integers(2**31)),
         )
+        repeats = 0
         while True:
             with warnings.catch_warnings():
                 # Points asked twice and length scales at their bounds are scikit-optimize's own affair.
                 warnings.simplefilter("ignore")
                 point = optimizer.ask()
-                optimizer.tell(point, measured(evaluator, joint_configuration(space, point)))
+                asked = joint_configuration(space, point)
+                repeats, evaluation = answer(problem, evaluator, asked, repeats, rng)
+                optimizer.tell(point, evaluation.objective)
         yield  # makes this a generator, as every algorithm is
-
-
-@dataclass(frozen=True, slots=True)
-class OptunaTPE:
-    """Optuna's tree-structured Parzen estimator over the conditional space, with its defaults.
-
-    Parameters
-    ----------
-    group : bool
-        Multivariate within each group of hyper-parameters that are active together.
-    """
-
-    group: bool = False
-
-    def iterates(
-        self, problem: Problem, evaluator: Evaluator, rng: np.random.Generator
-    ) -> Iterator[Iterate]:
-        """Ask and tell until the budget is spent."""
-        optuna.logging.set_verbosity(optuna.logging.WARNING)
-        seed = int(rng.integers(2**31))
-        if self.group:
-            with warnings.catch_warnings():
-                warnings.simplefilter("ignore", optuna.exceptions.ExperimentalWarning)
-                sampler = optuna.samplers.TPESampler(seed=seed, multivariate=True, group=True)
-        else:
-            sampler = optuna.samplers.TPESampler(seed=seed)
-        study = optuna.create_study(sampler=sampler)
-        while True:
-            trial = study.ask()
-            choices = {m.name: suggested(trial, m) for m in problem.space.modules}
-            study.tell(trial, measured(evaluator, problem.space.configuration(choices)))
-        yield  # makes this a generator, as every algorithm is
-
-
-def measured(evaluator: Evaluator, configuration: Configuration) -> float:
-    """Return the objective of a configuration, known or new."""
-    evaluator.submit(configuration)
-    evaluator.drain()
-    evaluation = evaluator.known(configuration)
-    assert evaluation is not None, "a drained evaluator knows what was submitted"
-    return evaluation.objective
 
 
 def joint_dimensions(space: Space) -> list[Any]:
@@ -116,29 +78,12 @@ def joint_configuration(space: Space, point: list[Any]) -> Configuration:
     return space.configuration({m: (name, settings[m, name]) for m, name in names})
 
 
-def suggested(trial: optuna.Trial, module: Module) -> tuple[str, dict[str, Value]]:
-    """Let a trial choose an algorithm, then that algorithm's own hyper-parameters."""
-    by_name: dict[str, Algorithm] = {a.name: a for a in module.algorithms}
-    chosen = by_name[trial.suggest_categorical(module.name, list(by_name))]
-    prefix = f"{module.name}.{chosen.name}"
-    return chosen.name, {n: _suggest(trial, f"{prefix}.{n}", p) for n, p in chosen.params.items()}
-
-
 def _dimension(parameter: Parameter) -> Any:
     if isinstance(parameter, Categorical):
         return skopt.space.Categorical(list(parameter.choices))
     kind = skopt.space.Real if isinstance(parameter, Real) else skopt.space.Integer
     prior = "log-uniform" if parameter.log else "uniform"
     return kind(parameter.low, parameter.high, prior=prior)
-
-
-def _suggest(trial: optuna.Trial, name: str, parameter: Parameter) -> Value:
-    if isinstance(parameter, Categorical):
-        value: Value = trial.suggest_categorical(name, list(parameter.choices))
-        return value
-    if isinstance(parameter, Integer):
-        return int(trial.suggest_int(name, parameter.low, parameter.high, log=parameter.log))
-    return float(trial.suggest_float(name, parameter.low, parameter.high, log=parameter.log))
 
 
 def _plain(value: Any) -> Value:
