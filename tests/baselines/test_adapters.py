@@ -54,7 +54,10 @@ def test_constrained_tpe_prefers_the_inside():
 @pytest.mark.filterwarnings("ignore::Warning:optuna")
 @pytest.mark.parametrize(
     ("algorithm", "settings"),
-    [(OptunaTPE(), {}), (OptunaTPE(group=True), {"multivariate": True, "group": True})],
+    [
+        (OptunaTPE(), {"multivariate": None, "group": False}),
+        (OptunaTPE(group=True), {"multivariate": True, "group": True}),
+    ],
 )
 def test_a_rival_runs_with_its_own_defaults(algorithm, settings, monkeypatch):
     import optuna

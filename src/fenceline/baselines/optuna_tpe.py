@@ -42,11 +42,12 @@ class OptunaTPE:
                 "OptunaTPE needs Optuna. Install it with: pip install 'fenceline[optuna]'."
             ) from missing
         optuna.logging.set_verbosity(optuna.logging.WARNING)
-        # Without groups Optuna decides how jointly it samples: a rival is run as it comes.
-        grouping = {"multivariate": True, "group": True} if self.group else {}
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", optuna.exceptions.ExperimentalWarning)
-            sampler = optuna.samplers.TPESampler(seed=int(rng.integers(2**31)), **grouping)
+            # None leaves it to Optuna how jointly it samples: a rival is run as it comes.
+            sampler = optuna.samplers.TPESampler(
+                seed=int(rng.integers(2**31)), multivariate=self.group or None, group=self.group
+            )
         study = optuna.create_study(sampler=sampler)
         repeats = 0
         while True:
