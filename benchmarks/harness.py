@@ -193,6 +193,8 @@ def run(job: Job) -> None:
             # Streams of one seed must not repeat themselves after a restart.
             seed=job.seed + 1_000_003 * restarts,
         )
+        if result.ended == "interrupted":  # a search cut short is no search
+            raise KeyboardInterrupt
         for n, evaluation in enumerate(result.evaluations):
             if evaluation.feasible and evaluation.objective < best:
                 best = evaluation.objective

@@ -17,6 +17,7 @@ from fenceline.certify import uncertified
 from fenceline.errors import DefinitionError
 from fenceline.explain import explain
 from fenceline.problem import Evaluation
+from fenceline.report import sections
 from fenceline.result import Result
 
 SPACE = Space(
@@ -148,3 +149,15 @@ def test_fitted_estimator_brings_its_certificate():
         explain(model)
     text = section(explain(model.fit(X, y)), "How sure it is")
     assert "hold together with 95% confidence" in text
+
+
+def test_the_report_counts_failures_as_the_explanation_does():
+    told = {(t.module, t.algorithm): t.failed for t in explain(FOUND).tried}
+    shown = {
+        (module, row.algorithm): row.failed
+        for module, rows in sections.algorithms(FOUND).items()
+        for row in rows
+        if row.times
+    }
+    assert told == shown == {("model", "knn"): 2, ("model", "bayes"): 0}
+    assert [(r.status, r.times) for r in sections.failures(FOUND)] == [("memory", 2)]

@@ -6,7 +6,8 @@ from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING, Any
 
 from fenceline.diagnosis import relaxations, written
-from fenceline.problem import Evaluation, Problem
+from fenceline.problem import Problem
+from fenceline.report.sections import algorithms
 from fenceline.report.subject import Subject
 from fenceline.result import Result
 
@@ -199,7 +200,7 @@ def explain(
     failures = Counter(
         f"{e.status}: {e.message}" if e.message else e.status
         for e in result.evaluations
-        if _failed(e)
+        if e.failed
     )
     return Explanation(
         result.status if certificate is None else certificate.status,
@@ -219,10 +220,6 @@ def explain(
         sum(e.status == "cancelled" for e in result.evaluations),
         tuple(_sureness(certificate, problem, found)),
     )
-
-
-def _failed(evaluation: Evaluation) -> bool:
-    return not evaluation.ok and evaluation.status != "cancelled"
 
 
 def _rival(subject: Subject) -> Move | None:
@@ -255,18 +252,10 @@ def _moves(result: Result) -> Iterator[Move]:
 
 def _tried(result: Result) -> Iterator[Tried]:
     """Yield the algorithms of every module that offers a choice, those tried most often first."""
-    for module in result.problem.space.modules:
-        if len(module.algorithms) < 2:
-            continue
-        by_name: dict[str, list[Evaluation]] = {}
-        for e in result.evaluations:
-            by_name.setdefault(e.configuration[module.name].algorithm, []).append(e)
-        for name, mine in sorted(by_name.items(), key=lambda item: -len(item[1])):
-            inside = [e.objective for e in mine if e.feasible]
-            failed = sum(map(_failed, mine))
-            yield Tried(
-                module.name, name, len(mine), len(inside), failed, min(inside, default=None)
-            )
+    for module, rows in algorithms(result).items():
+        for row in sorted((r for r in rows if r.times), key=lambda r: -r.times):
+            best = row.best if row.feasible else None
+            yield Tried(module, row.algorithm, row.times, row.feasible, row.failed, best)
 
 
 def _sureness(certificate: "Certificate | None", problem: Problem, found: bool) -> Iterator[str]:

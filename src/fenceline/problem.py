@@ -55,6 +55,11 @@ class Evaluation:
         return self.status == "ok"
 
     @property
+    def failed(self) -> bool:
+        """Whether measuring went wrong; what the end of the budget cut short has not failed."""
+        return self.status not in ("ok", "cancelled")
+
+    @property
     def feasible(self) -> bool:
         """Whether every constraint holds."""
         return self.violation == 0.0

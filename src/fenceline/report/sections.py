@@ -70,7 +70,7 @@ def leaders(result: Result) -> list[tuple[int, Evaluation]]:
 def failures(result: Result) -> list[Reason]:
     """Return why measurements failed, the commonest reason first."""
     counted = Counter(
-        (e.status, _clipped(e.message)) for e in result.evaluations if not e.ok
+        (e.status, _clipped(e.message)) for e in result.evaluations if e.failed
     ).most_common()
     shown = [Reason(status, message, n) for (status, message), n in counted[:MOST_REASONS]]
     rest = counted[MOST_REASONS:]
@@ -137,7 +137,7 @@ def _tried(name: str, evaluations: list[Evaluation]) -> Tried:
         name,
         len(evaluations),
         sum(e.feasible for e in evaluations),
-        sum(not e.ok for e in evaluations),
+        sum(e.failed for e in evaluations),
         min((e.objective for e in evaluations if e.feasible), default=math.inf),
         median(measured) if measured else math.inf,
         median(e.seconds for e in evaluations) if evaluations else math.nan,
