@@ -317,3 +317,11 @@ def test_answers_that_are_not_numbers_are_a_failure_and_never_ranked():
     trial = Trial(Lost().fit(X, y), Table(X, y, "binary"), np.arange(8))
     with pytest.raises(MeasurementError, match="is not finite"):
         as_metric("neg_log_loss").read(trial)
+
+
+def test_all_rows_of_a_table_are_the_table_and_not_a_copy():
+    table = Table(np.arange(6.0).reshape(3, 2), np.array(["a", "b", "a"]), "binary")
+    assert table.take(np.arange(3)) is table
+    turned = table.take(np.array([2, 1, 0]))
+    np.testing.assert_array_equal(turned.X[:, 0], [4.0, 2.0, 0.0])
+    assert len(table.take(np.array([1])).y) == 1
