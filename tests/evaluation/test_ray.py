@@ -71,6 +71,27 @@ def test_a_function_that_workers_cannot_load_stops_with_the_reason(address: str)
             engine.next(60)
 
 
+@pytest.mark.parametrize("failures", [2, 3])
+def test_a_cluster_too_busy_to_serve_a_client_is_asked_three_times(
+    failures: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    asked: list[str] = []
+
+    def init(address: str, **_: object) -> None:
+        asked.append(address)
+        if len(asked) <= failures:
+            raise ConnectionAbortedError("Starting Ray client server failed.")
+
+    monkeypatch.setattr("fenceline.evaluation.ray.ray.init", init)
+    monkeypatch.setattr("fenceline.evaluation.ray.ray.is_initialized", lambda: False)
+    if failures < 3:
+        Ray("ray://127.0.0.1:1")
+    else:
+        with pytest.raises(EngineError, match="Starting Ray client server failed"):
+            Ray("ray://127.0.0.1:1")
+    assert asked == ["ray://127.0.0.1:1"] * 3
+
+
 CLIENT = """
 import sys
 from fenceline.evaluation.ray import Ray

@@ -48,7 +48,7 @@ class Ray:
         self._own = not ray.is_initialized()
         if self._own:
             try:
-                ray.init(address=address, log_to_driver=False, logging_level="ERROR")
+                _connect(address)
             except (OSError, RuntimeError, ValueError, ray.exceptions.RayError) as problem:
                 # Ray says "timeout" also to a client that a cluster has turned away.
                 raise EngineError(
@@ -177,6 +177,21 @@ class Ray:
         self._nodes.clear()
         self._parcel = None
         self._census = -1e9
+
+
+def _connect(address: str | None) -> None:
+    """Join a cluster, or start one.
+
+    A busy machine may fail to start the server that a cluster gives to every client; the cluster
+    is there all the same, so it is asked again.
+    """
+    for attempt in range(1, _ATTEMPTS + 1):
+        try:
+            ray.init(address=address, log_to_driver=False, logging_level="ERROR")
+            return
+        except ConnectionAbortedError:
+            if attempt == _ATTEMPTS:
+                raise
 
 
 class _Node:
