@@ -148,7 +148,7 @@ def report(
     if publish:
         DOCS.mkdir(parents=True, exist_ok=True)
         pictures = (path for path in figures if path.suffix == ".png")
-        for path in (*pictures, out / "runs.csv", out / "targets.csv", out / "report.md"):
+        for path in (*pictures, out / "runs.csv", out / "targets.csv"):
             shutil.copy(path, DOCS)
 
 

@@ -211,7 +211,8 @@ def report(out: Path, jobs: Sequence[Counted], scale: float, publish: bool) -> N
     print(f"figures and tables are in {out}")
     if publish:
         DOCS.mkdir(parents=True, exist_ok=True)
-        for path in (*figures, *out.glob("*.csv"), out / "report.md"):
+        pictures = (path for path in figures if path.suffix == ".png")
+        for path in (*pictures, out / "runs.csv", out / "targets.csv"):
             shutil.copy(path, DOCS)
 
 
