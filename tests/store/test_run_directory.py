@@ -179,6 +179,12 @@ def test_a_read_only_directory_is_refused(path: Path) -> None:
         RunDirectory.open(path, META)
 
 
+def test_a_journal_that_cannot_be_opened_is_refused_to_root_too(path: Path) -> None:
+    (path / "journal.jsonl").mkdir(parents=True)
+    with pytest.raises(StoreError, match="cannot be opened for writing"):
+        RunDirectory.open(path, META)
+
+
 def test_memory_stays_flat_and_a_long_journal_opens_fast(
     path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -29,7 +29,8 @@ class SMAC:
     trials : int
         The budget it is told.
     initial : int
-        Sobol points to begin with.
+        Sobol points to begin with. SMAC3 takes a quarter of its budget; so many suit one of 100
+        evaluations, and let a single run be read at 50, 100 and 200.
     """
 
     penalty: float = 10.0
