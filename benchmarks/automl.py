@@ -3,8 +3,8 @@
 Both get the raw training rows of six tables and two cores for as long as `--seconds` says; a quarter
 of the rows, stratified, is seen by neither until it measures their picks, with the same code. Where
 Fenceline is fenced in, the bounds cut off what FLAML picked on the same split: half its latency, and
-nine tenths of its gap between two groups. Every fit has a process of its own, with a hard limit, and
-leaves a file, so that a run that was cut short goes on where it stopped.
+nine tenths of its gap between two groups, or one and a half times as much. Every fit has a process of
+its own, with a hard limit, and leaves a file, so that a run that was cut short goes on where it stopped.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from pathlib import Path
 from benchmarks.automl_plan import (
     DATA,
     EXTRA,
-    FENCED,
+    GAP_SHARES,
     METHODS,
     SECONDS,
     SETS,
@@ -54,11 +54,11 @@ def jobs_of(chosen: argparse.Namespace) -> Iterator[Job]:
             free = Job(dataset, "flaml", seed, chosen.seconds, chosen.data, directory, {})
             for method in methods:
                 bounds = {}
-                if method in FENCED:
+                if method in GAP_SHARES:
                     pick = free.outcome
                     if pick is None or "error" in pick:
                         continue  # there is nothing to cut off
-                    bounds = bounds_from(pick)
+                    bounds = bounds_from(pick, GAP_SHARES[method])
                 yield Job(dataset, method, seed, chosen.seconds, chosen.data, directory, bounds)
 
 

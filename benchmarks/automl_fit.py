@@ -17,6 +17,10 @@ from fenceline import FencelineClassifier, metrics
 from fenceline.metrics import Table
 from fenceline.metrics.trial import Rows, Trial
 
+_READINGS, _APART_SECONDS = 5, 1.0
+"""Of latency. A neighbour on the machine can slow the processor down for longer than one reading
+takes, and never speeds it up."""
+
 
 def run(job: Job) -> dict[str, Any]:
     """Fit, measure and return the outcome."""
@@ -29,9 +33,14 @@ def run(job: Job) -> dict[str, Any]:
 def measured(model: Any, dataset: DataSet, table: Table, test: Rows) -> dict[str, float]:
     """Return AUROC, latency and gap on unseen rows: the same code for every method."""
     trial = Trial(model, table, test)
+    latency = metrics.latency_us(batch=BATCH)
+    readings = [latency.value(trial)]
+    for _ in range(_READINGS - 1):
+        time.sleep(_APART_SECONDS)
+        readings.append(latency.value(trial))
     return {
         "auroc": metrics.as_metric("roc_auc").value(trial),
-        "latency_us": metrics.latency_us(batch=BATCH).value(trial),
+        "latency_us": min(readings),
         "gap": dataset.gap.value(trial),
     }
 

@@ -232,6 +232,37 @@ def test_a_function_of_the_users_own_is_certified_by_resampling():
     assert given.status == "certified"
 
 
+def mistakes(pipeline, X, y, groups):
+    return float(np.mean(pipeline.predict(X) != y))
+
+
+@pytest.mark.parametrize(("until", "calls"), [(math.inf, 51), (-math.inf, 11)])
+def test_when_time_is_up_a_slow_function_is_called_no_more_often_than_is_needed(until, calls):
+    called = []
+
+    def slow(pipeline, X, y, groups):
+        called.append(len(y))
+        return mistakes(pipeline, X, y, groups)
+
+    given = simulated(np.random.default_rng(0), "loss(accuracy)")
+    (check,) = certificate(given, metrics.custom(slow) <= 0.3, until=until).checks
+    assert called == [300] * calls
+    assert check.value < check.high < check.value + 0.15
+
+
+def test_few_samples_make_no_more_false_certificates():
+    # Without Student's t there are twice as many as stated.
+    rng = np.random.default_rng(0)
+    fence = metrics.custom(mistakes) <= 0.2 - 1e-9
+    runs, risk = 2000, 0.01
+    wrong = 0
+    for seed in range(runs):
+        given = simulated(rng, "loss(accuracy)")
+        late = certificate(given, fence, confidence=1 - risk, until=-math.inf, random_state=seed)
+        wrong += late.status == "certified"
+    assert wrong <= risk * runs + 3 * math.sqrt(runs * risk * (1 - risk))
+
+
 def test_without_unseen_rows_nothing_is_certified():
     fence = metrics.size_mb() <= 1
     given = uncertified([fence], {"size_mb": 0.5})

@@ -101,6 +101,7 @@ def certify(
     confidence: float = 0.95,
     candidates: int = 1,
     random_state: int = 0,
+    until: float = math.inf,
 ) -> Certificate:
     """Measure a fitted pipeline on unseen rows, each constraint with a one-sided confidence bound.
 
@@ -118,6 +119,8 @@ def certify(
         How many pipelines may be tried on these rows.
     random_state : int
         Of the resampling.
+    until : float
+        Of :func:`time.monotonic`: later, errors are estimated from fewer samples, and are the wider.
     """
     if not 0.5 < confidence < 1:
         raise DefinitionError(f"confidence must lie between 0.5 and 1. Got {confidence!r}.")
@@ -128,7 +131,7 @@ def certify(
         metric = metrics[constraint.metric]
         # Two sides of one constraint share its risk.
         side = risk / 2 if constraint.sense == "==" else risk
-        value, low, high = interval(metric, trial, side, rng)
+        value, low, high = interval(metric, trial, side, rng, until)
         checks.append(_check(constraint, value, low, high))
     return Certificate(tuple(checks), confidence, len(trial.rows), candidates)
 

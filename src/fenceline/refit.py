@@ -23,7 +23,9 @@ from fenceline.threads import one_thread
 CANDIDATES = len(ROOM)
 """How many may be tried on the rows kept from the search."""
 GRACE_SECONDS = 5.0
-"""How long after the budget a second candidate may still be fitted; the first may take what it takes."""
+"""How long after the budget a second candidate may still be fitted, and errors estimated with full care.
+
+The first candidate may take what it takes."""
 
 
 @dataclass(frozen=True)
@@ -225,6 +227,7 @@ class Refit:
                 confidence=self.confidence,
                 candidates=CANDIDATES,
                 random_state=self.measure.random_state,
+                until=self.deadline + GRACE_SECONDS,
             )
         except Exception as problem:
             # A metric may not be defined on few rows, for want of a group, say.

@@ -67,7 +67,8 @@ def test_a_split_keeps_a_quarter_of_every_class_and_group_from_both(data):
     assert not np.array_equal(test, split(table, TOY.gap, 1)[1])
 
 
-def test_picks_are_measured_on_unseen_rows_by_the_groups(data):
+def test_picks_are_measured_on_unseen_rows_by_the_groups(data, monkeypatch):
+    monkeypatch.setattr("benchmarks.automl_fit._APART_SECONDS", 0.0)
     table = TOY.load(data)
     _, test = split(table, TOY.gap, 0)
     fair = measured(OfIncome(), TOY, table, test)
@@ -80,9 +81,10 @@ def test_picks_are_measured_on_unseen_rows_by_the_groups(data):
 
 def test_bounds_cut_off_the_pick_they_come_from():
     pick = outcome(latency_us=12.3456, gap=0.06789)
-    bounds = bounds_from(pick)
+    bounds = bounds_from(pick, 0.9)
     assert bounds == {"latency_us": 6.17, "gap": 0.0611}
     assert not feasible(pick, bounds)
+    assert not feasible(pick, bounds_from(pick, 1.5))
     assert not feasible(outcome(latency_us=6.0, gap=0.07), bounds)
     assert not feasible({"error": "killed"}, bounds)
     assert feasible(outcome(latency_us=6.17, gap=0.06), bounds)
@@ -110,11 +112,14 @@ def test_what_has_run_is_not_run_again_and_fenced_jobs_take_their_bounds_from_fl
     monkeypatch.setattr(automl, "SETS", (TOY,))
     arguments = ["--data", str(data), "--out", str(tmp_path / "out"), "--seconds", "1"]
     assert automl.main(arguments) == 1  # a latency of 4 us is twice what is asked for
-    fence = {"latency_us": 2.0, "gap": 0.09}
-    assert ran == list(zip(METHODS, [{}, {}, fence, fence], strict=True))
+    closer, wider = ({"latency_us": 2.0, "gap": gap} for gap in (0.09, 0.15))
+    fences = [{}, {}, closer, closer, wider, wider]
+    assert ran == list(zip(METHODS, fences, strict=True))
     automl.main(arguments)
     assert len(ran) == len(METHODS)
-    assert "2, 0.09" in (tmp_path / "out/report.md").read_text()
+    report = (tmp_path / "out/report.md").read_text()
+    assert "2, 0.09" in report
+    assert "2, 0.15" in report
 
 
 def test_a_fit_that_does_not_end_is_ended_and_written_down(tmp_path, monkeypatch):
@@ -131,33 +136,39 @@ def test_the_process_of_a_job_keeps_the_reason_of_a_failure(tmp_path):
     assert "FileNotFoundError" in one.outcome["error"]
 
 
-def table_of(flaml, ours, fenced):
-    runs = {"flaml": flaml, "fenceline": ours, "fenceline-fenced": fenced}
+def table_of(flaml, ours, closer, wider):
+    runs = {
+        "flaml": flaml, "fenceline": ours, "fenceline-fenced": closer, "fenceline-wider": wider
+    }  # fmt: skip
     return {"toy": {name: {0: run} for name, run in runs.items()}}
 
 
-def test_the_report_judges_both_targets(tmp_path):
-    fence = {"bounds": {"latency_us": 5.0, "gap": 0.09}}
-    inside = outcome(latency_us=4.0, gap=0.05, auroc=0.8) | fence
-    outside = outcome(latency_us=4.0, gap=0.095) | fence
-    text, met = write_report(
-        tmp_path, table_of(outcome(), outcome(auroc=0.8985), inside), 120.0, ""
-    )
+FENCE = {"bounds": {"latency_us": 5.0, "gap": 0.09}}
+INSIDE = outcome(latency_us=4.0, gap=0.05, auroc=0.8, certificate="certified") | FENCE
+OUTSIDE = outcome(latency_us=4.0, gap=0.095) | FENCE
+
+
+def test_the_report_judges_all_targets(tmp_path):
+    def report(ours, closer, wider):
+        return write_report(tmp_path, table_of(outcome(), ours, closer, wider), 120.0, "")
+
+    text, met = report(outcome(auroc=0.8985), INSIDE, INSIDE)
     assert met
     assert "-0.0015 from FLAML's; at least -0.002 is the target: met" in text
-    assert "of 1: FLAML, free 0, FLAML, told 0, Fenceline 1" in text
-    assert not write_report(
-        tmp_path, table_of(outcome(), outcome(auroc=0.8975), inside), 120.0, ""
-    )[1]
-    assert not write_report(tmp_path, table_of(outcome(), outcome(), outside), 120.0, "")[1]
+    assert text.count("of 1: FLAML, free 0, FLAML, told 0, Fenceline 1 (1 certified)") == 2
+    assert not report(outcome(auroc=0.8975), INSIDE, INSIDE)[1]
+    assert not report(outcome(), OUTSIDE, INSIDE)[1]
+    text, met = report(outcome(), INSIDE, OUTSIDE)
+    assert not met
+    assert "Fenceline 0 (0 certified)" in text
     rows = pd.read_csv(tmp_path / "runs.csv")
-    assert rows["method"].tolist() == ["flaml", "fenceline", "fenceline-fenced"]
+    assert rows["method"].tolist() == ["flaml", "fenceline", "fenceline-fenced", "fenceline-wider"]
 
 
 def test_a_failed_fit_is_no_reason_for_a_better_mean(tmp_path):
     assert math.isnan(mean_auroc({0: outcome(), 1: {"error": "killed"}}))
-    inside = outcome(gap=0.0) | {"bounds": {"gap": 0.1}}
-    text, met = write_report(tmp_path, table_of(outcome(), {"error": "killed"}, inside), 9.0, "")
+    outcomes = table_of(outcome(), {"error": "killed"}, INSIDE, INSIDE)
+    text, met = write_report(tmp_path, outcomes, 9.0, "")
     assert not met
     assert "nan from FLAML's; at least -0.002 is the target: missed" in text
 

@@ -1,6 +1,6 @@
 """One-sided confidence bounds of a metric, from the rows of one trial.
 
-Parts of a metric get bounds of their own: Clopper and Pearson's exact ones for rates, normal ones
+Parts of a metric get bounds of their own: Clopper and Pearson's exact ones for rates, Student's
 from resampled rows otherwise, on the logit scale for scores between 0 and 1, whose errors are
 skewed near 1. Differences and ratios of parts are bounded by the method of variance estimates
 recovery (Zou and Donner 2008, https://doi.org/10.1002/sim.3095): of the pairs of groups the
@@ -8,6 +8,8 @@ worst bound counts, which errs on the safe side whichever pair is truly the extr
 """
 
 import math
+import time
+from collections.abc import Sequence
 from itertools import permutations
 from typing import TypeAlias
 
@@ -24,6 +26,8 @@ from fenceline.metrics.trial import Trial
 RESAMPLES = 300
 CUSTOM_RESAMPLES = 50
 """A user's own function predicts anew each time it is called."""
+FEWEST_RESAMPLES = 10
+"""However late it is; Student's t pays for what they leave unknown."""
 LATENCY_FREEDOM = 3
 """Degrees of freedom of a latency's standard error, which comes from four stretches of time."""
 
@@ -36,7 +40,13 @@ def risk_of_each(confidence: float, statements: int) -> float:
     return (1 - confidence) / max(1, statements)
 
 
-def interval(metric: PipelineMetric, trial: Trial, risk: float, rng: np.random.Generator) -> Bounds:
+def interval(
+    metric: PipelineMetric,
+    trial: Trial,
+    risk: float,
+    rng: np.random.Generator,
+    until: float = math.inf,
+) -> Bounds:
     """Return a metric's value on a trial, with a lower and an upper bound.
 
     Parameters
@@ -49,16 +59,18 @@ def interval(metric: PipelineMetric, trial: Trial, risk: float, rng: np.random.G
         The probability with which each bound, taken alone, may fail.
     rng : numpy.random.Generator
         Of the resampling.
+    until : float
+        Of :func:`time.monotonic`, from when on rows are drawn no more often than is needed.
     """
     if isinstance(metric, Loss):
-        value, low, high = interval(metric.of, trial, risk, rng)
+        value, low, high = interval(metric.of, trial, risk, rng, until)
         return metric.bounded - value, metric.bounded - high, metric.bounded - low
     reading = metric.read(trial)
     value = metric.combine(reading.parts)
     if metric.resource:
         reach = float(stats.t.ppf(1 - risk, LATENCY_FREEDOM)) * reading.error
         return value, value - reach, value + reach
-    parts = _part_bounds(metric, trial, reading.parts, risk, rng)
+    parts = _part_bounds(metric, trial, reading.parts, risk, rng, until)
     if metric.contrast == "none":
         return parts[0]
     size = len(parts) // metric.blocks
@@ -96,24 +108,33 @@ def _ratio(a: Bounds, b: Bounds) -> tuple[float, float]:
 
 
 def _part_bounds(
-    metric: PipelineMetric, trial: Trial, parts: Parts, risk: float, rng: np.random.Generator
+    metric: PipelineMetric,
+    trial: Trial,
+    parts: Parts,
+    risk: float,
+    rng: np.random.Generator,
+    until: float,
 ) -> list[Bounds]:
     rates = metric.rates(trial)
     if rates is not None:
         return [_exact(events, cases, risk) for events, cases in rates]
-    errors, smallest = _standard_errors(metric, trial, rng)
-    z = float(stats.norm.ppf(1 - risk))
+    cells = _cells(metric, trial)
+    smallest = min(_size(cell, trial.weights) for cell in cells)
+    drawn = _resampled(metric, trial, cells, rng, until)
+    # Drawing from n rows underestimates the variance by (n - 1) / n.
+    errors = np.std(drawn, axis=0, ddof=1) * math.sqrt(smallest / max(1, smallest - 1))
+    t = float(stats.t.ppf(1 - risk, len(drawn) - 1))
     bounds = []
     for part, error in zip(parts.tolist(), errors.tolist(), strict=True):
         if metric.unit and (error == 0 or not 0 < part < 1):
             # Resampling a score of 1 yields 1 for ever: bounded as a rate of the smallest cell.
             bounds.append(_exact(round(part * smallest), smallest, risk))
         elif metric.unit:
-            reach = z * error / (part * (1 - part))
+            reach = t * error / (part * (1 - part))
             low, high = expit(logit(part) - reach), expit(logit(part) + reach)
             bounds.append((part, float(low), float(high)))
         else:
-            bounds.append((part, part - z * error, part + z * error))
+            bounds.append((part, part - t * error, part + t * error))
     return bounds
 
 
@@ -124,19 +145,20 @@ def _exact(events: int, cases: int, risk: float) -> Bounds:
     return events / cases, float(low), float(high)
 
 
-def _standard_errors(
-    metric: PipelineMetric, trial: Trial, rng: np.random.Generator
-) -> tuple[NDArray[np.float64], int]:
-    """Return every part's standard error by drawing rows again, and the size of the smallest cell."""
-    cells = _cells(metric, trial)
-    smallest = min(_size(cell, trial.weights) for cell in cells)
-    drawn = []
-    for _ in range(CUSTOM_RESAMPLES if isinstance(metric, Custom) else RESAMPLES):
+def _resampled(
+    metric: PipelineMetric,
+    trial: Trial,
+    cells: Sequence[NDArray[np.intp]],
+    rng: np.random.Generator,
+    until: float,
+) -> list[Parts]:
+    """Return every part on rows that are drawn again, as often as time allows."""
+    drawn: list[Parts] = []
+    most = CUSTOM_RESAMPLES if isinstance(metric, Custom) else RESAMPLES
+    while len(drawn) < most and (len(drawn) < FEWEST_RESAMPLES or time.monotonic() < until):
         at = np.concatenate([rng.choice(cell, cell.size) for cell in cells])
         drawn.append(metric.parts(trial, at))
-    errors = np.std(drawn, axis=0, ddof=1)
-    # Drawing from n rows underestimates the variance by (n - 1) / n.
-    return errors * math.sqrt(smallest / max(1, smallest - 1)), smallest
+    return drawn
 
 
 def _size(cell: NDArray[np.intp], weights: NDArray[np.float64] | None) -> int:

@@ -11,7 +11,8 @@ import numpy as np
 from fenceline.configuration import Choice
 from fenceline.problems.artificial_space import Scale, artificial_space, scale
 
-_SAMPLES = 10
+SAMPLES = 10
+"""Drawn by every algorithm, once and for all."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,7 +44,7 @@ def draw_function(seed: int, index: int) -> Function:
             # An algorithm without hyper-parameters gets one weight too, for a constant v.
             weights = rng.standard_normal(max(1, len(algorithm.params)))
             own = np.random.default_rng(int(rng.integers(2**63)))
-            samples = own.standard_normal(_SAMPLES)
+            samples = own.standard_normal(SAMPLES)
             operators.append(
                 Operator(tuple(weights.tolist()), float(samples.max()), float(-samples.min()))
             )
