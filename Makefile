@@ -13,7 +13,7 @@ AUTOML_READY := $(AUTOML)/.ready
 export OMP_NUM_THREADS := 1
 export OPENBLAS_NUM_THREADS := 1
 
-.PHONY: help demo test check format docs soak dist clean bench-surrogate bench-paper-artificial bench-optimiser bench-constraints bench-engine bench-prefix bench-memory bench-automl
+.PHONY: help demo test check format docs soak dist clean bench-surrogate bench-paper-artificial bench-optimiser bench-constraints bench-first-feasible bench-engine bench-prefix bench-memory bench-automl
 help:  ## list the targets
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | awk -F ':.*## ' '{printf "  make %-24s %s\n", $$1, $$2}'
 
@@ -84,6 +84,9 @@ soak: $(DEV_READY)  ## the long tests: damaged journals by the ten thousand, kil
 dist: $(DEV_READY)  ## wheel and sdist, the wheel installed alone and used with every Python there is
 	@$(BIN)/python .ci/dist.py
 
+bench-first-feasible: $(PEERS_READY)  ## how soon searches are inside a tight fence, and how soon anybody could be
+	@$(PEERS)/bin/python -m benchmarks.first_feasible $(ARGS)
+
 bench-engine: $(PEERS_READY)  ## rates and efficiency of the engines and the journal
 	@$(PEERS)/bin/python -m benchmarks.engine $(ARGS)
 
@@ -93,7 +96,7 @@ bench-prefix: $(PEERS_READY)  ## what shared first steps save on a batch of pipe
 bench-memory: $(PEERS_READY)  ## all processes together on a large table
 	@$(PEERS)/bin/python -m benchmarks.memory $(ARGS)
 
-bench-automl: $(AUTOML_READY)  ## against FLAML at equal wall time, with and without constraints (50 minutes)
+bench-automl: $(AUTOML_READY)  ## against FLAML at equal wall time, with and without constraints (75 minutes)
 	@$(AUTOML)/bin/python -m benchmarks.automl $(ARGS)
 
 clean:  ## remove environments and caches

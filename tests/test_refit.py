@@ -99,6 +99,33 @@ def test_a_candidate_that_cannot_be_fitted_makes_room_for_the_next(monkeypatch):
     assert stage.best(candidates(1, 1)).trial.pipeline == "b"
 
 
+def test_those_that_follow_are_told_how_the_first_have_grown(monkeypatch):
+    told = []
+
+    def following(growth):
+        told.append(growth)
+        return candidates(1, 1)
+
+    verdicts = [("infeasible", 1.2), "certified"]
+    best = refit(["a", "b"], verdicts, monkeypatch).best(candidates(1), following)
+    assert best.trial.pipeline == "b"
+    assert told == [{"size_mb": pytest.approx(1.2 / 0.5)}]
+
+
+def test_a_smaller_model_on_all_rows_is_no_reason_to_leave_less_room(monkeypatch):
+    told = []
+    stage = refit(["a"], [("feasible", 0.4)], monkeypatch)
+    stage.best(candidates(1), lambda growth: told.append(growth) or [])
+    assert told == [{"size_mb": 1.0}]
+
+
+def test_there_are_three_candidates_and_the_safest_are_not_left_out(monkeypatch):
+    stage = refit(["a", "b", "c"], ["feasible", "feasible", "certified"], monkeypatch)
+    best = stage.best(candidates(1, 1), lambda growth: candidates(1, 1))
+    assert best.trial.pipeline == "c"
+    assert best.candidate.metrics["nr"] == 1
+
+
 def test_if_none_can_be_fitted_the_reasons_are_told(monkeypatch):
     stage = refit([RuntimeError("singular"), ValueError("empty")], [], monkeypatch)
     with pytest.raises(MeasurementError, match=r"singular.*empty"):

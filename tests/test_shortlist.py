@@ -46,6 +46,22 @@ def test_room_is_not_bought_at_any_price():
     assert listed(evaluations, worst=0.5) == [0, 1, 2]
 
 
+def test_room_is_kept_for_what_grows_with_the_rows():
+    size = metrics.size_mb()
+    problem = Problem(SPACE, lambda c: {}, "loss", [size <= 10])
+    first = SPACE.decode(SPACE.first, SPACE.centre)
+    sizes = [10.0, 9.9, 8.5, 7.0]
+    found = [Evaluation(first, {"size_mb": s}, i, 0.0) for i, s in enumerate(sizes)]
+
+    def chosen(growth):
+        settings = {"rows": (800, 200), "confidence": 0.95, "growth": growth}
+        return [e.objective for e in shortlist(found, problem, {"size_mb": size}, **settings)]
+
+    assert chosen({}) == [0, 1, 2]
+    assert chosen({"size_mb": 1.1}) == [0, 2, 3]
+    assert chosen({"size_mb": 1.3}) == [0, 3, 2]
+
+
 def test_what_was_stopped_early_has_less_room():
     evaluations = [evaluation(i, rate) for i, rate in enumerate([0.30, 0.25, 0.25])]
     for found, folds in zip(evaluations, (3.0, 1.0, 3.0), strict=True):

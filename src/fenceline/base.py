@@ -5,6 +5,7 @@ import time
 import warnings
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from typing import Any, Literal, Self
 
@@ -143,7 +144,7 @@ class FencelineEstimator(CallbackSupportMixin, BaseEstimator):  # type: ignore[m
             raise MeasurementError(result.message)
         if result.best is None:
             self._infeasible(result.message)
-        best = refit.best(candidates)
+        best = refit.best(candidates, partial(refit.following, result))
         self.data_ = describe(best.trial, metrics, search)
         self._adopt(best, table)
         announcer.end()

@@ -5,8 +5,9 @@ import math
 import time
 import traceback
 import warnings
-from collections.abc import Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
+from itertools import islice
 from statistics import NormalDist
 
 from fenceline.certify import TOO_FEW_ROWS, VERDICTS, Certificate, certify, uncertified
@@ -17,7 +18,7 @@ from fenceline.pipelines.ensemble import Candidate, assemble
 from fenceline.pipelines.measure import CrossValidation
 from fenceline.problem import Evaluation, Problem
 from fenceline.result import Result
-from fenceline.shortlist import ROOM, shortlist
+from fenceline.shortlist import ROOM, Growth, shortlist
 from fenceline.threads import one_thread
 
 CANDIDATES = len(ROOM)
@@ -90,7 +91,7 @@ class Refit:
     def candidates(
         self, result: Result, searched: CrossValidation, votes: int
     ) -> tuple[Result, list[Candidate]]:
-        """Return what to try, the best first, and the result if it has become another.
+        """Return what to try first, and the result if it has become another.
 
         Parameters
         ----------
@@ -114,36 +115,57 @@ class Refit:
         if result.best is None:
             nearest = result.nearest_miss
             return result, [] if nearest is None else [Candidate.alone(nearest)]
-        feasible = sorted((e for e in result.evaluations if e.feasible), key=lambda e: e.objective)
-        chosen = shortlist(
-            feasible,
-            self.problem,
-            self.measure.metrics,
-            rows=(self.search.size, self.unseen.size),
-            confidence=self.confidence,
-            worst=self._simple(result),
-        )
-        candidates = [Candidate.alone(e) for e in chosen]
+        feasible = _feasible(result)
+        candidates = [Candidate.alone(feasible[0])]
         if votes and result.ended != "interrupted":
             with contextlib.suppress(
                 KeyboardInterrupt
             ):  # what the search found is there without it
                 voters = assemble(self.problem, searched, feasible, votes, self.deadline)
                 if voters is not None:
-                    candidates = [voters, *candidates[:1], *candidates[2:]]
+                    candidates.insert(0, voters)
         return result, candidates
 
-    def best(self, candidates: Sequence[Candidate]) -> Finalist:
+    def following(self, result: Result, growth: Growth) -> list[Candidate]:
+        """Return what to try when the best is not certified: those with room to spare."""
+        chosen = shortlist(
+            _feasible(result),
+            self.problem,
+            self.measure.metrics,
+            rows=(self.search.size, self.unseen.size),
+            confidence=self.confidence,
+            worst=self._simple(result),
+            growth=growth,
+        )
+        return [Candidate.alone(evaluation) for evaluation in chosen[1:]]
+
+    def best(
+        self,
+        candidates: Sequence[Candidate],
+        following: Callable[[Growth], Sequence[Candidate]] = lambda growth: (),
+    ) -> Finalist:
         """Fit one candidate after the other until unseen rows certify one, and return the best.
 
         One that cannot be fitted makes room for the next. So does one that is not certified, as
         long as there is time. If none is, then of those with the best verdict the first that is
         safe enough, or the safest: a fence is stated in order to hold. Ctrl-C returns the best so far.
+
+        Parameters
+        ----------
+        candidates : sequence of Candidate
+            The first to be tried.
+        following : callable
+            Returns the others, when it is known how the first have grown; the last are the safest.
         """
         tried: list[Finalist] = []
         failures: list[str] = []
+
+        def line() -> Iterator[Candidate]:
+            yield from candidates
+            yield from following(self._growth(tried))[len(candidates) - CANDIDATES :]
+
         try:
-            for candidate in candidates[:CANDIDATES]:
+            for candidate in islice(line(), CANDIDATES):
                 if tried and time.monotonic() + candidate.seconds > self.deadline + GRACE_SECONDS:
                     break
                 with warnings.catch_warnings(), one_thread(None):
@@ -204,6 +226,17 @@ class Refit:
             (configuration,), metrics, seconds, trial=None if again else trial
         )
 
+    def _growth(self, tried: Sequence[Finalist]) -> Growth:
+        """Return how many times what it needed in the folds a pipeline may need now."""
+        growth: dict[str, float] = {}
+        for finalist in tried:
+            for check in finalist.certificate.checks if finalist.certificate else ():
+                name = check.constraint.metric
+                before = finalist.candidate.metrics[name]
+                if self.measure.metrics[name].resource and before > 0:
+                    growth[name] = max(growth.get(name, 1.0), check.value / before)
+        return growth
+
     @property
     def _simplest(self) -> Configuration:
         """The pipeline that every search begins with."""
@@ -238,3 +271,8 @@ class Refit:
         if not self.problem.constraints:
             return None
         return uncertified(self.problem.constraints, candidate.metrics, reason)
+
+
+def _feasible(result: Result) -> list[Evaluation]:
+    """Return the pipelines inside the fence, the best first."""
+    return sorted((e for e in result.evaluations if e.feasible), key=lambda e: e.objective)
