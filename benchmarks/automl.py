@@ -29,7 +29,6 @@ from benchmarks.automl_plan import (
     SETS,
     TUNING_SEEDS,
     Job,
-    Method,
     bounds_from,
 )
 from benchmarks.automl_tables import Outcomes, write_report
@@ -46,7 +45,7 @@ _MINUTE = 60.0
 def jobs_of(chosen: argparse.Namespace) -> Iterator[Job]:
     """Yield all jobs, one after the other; fenced ones when their bounds are known."""
     directory = chosen.out / "runs"
-    methods: tuple[Method, ...] = (*METHODS, EXTRA) if chosen.votes else METHODS
+    methods = [method for method in (*METHODS, EXTRA) if method in chosen.methods]
     for dataset in SETS:
         if chosen.sets and dataset.name not in chosen.sets:
             continue
@@ -108,7 +107,13 @@ def options(arguments: Sequence[str] | None) -> argparse.Namespace:
     parser.add_argument("--seeds", type=int, default=1, help="splits of each table")
     parser.add_argument("--first-seed", type=int, default=0)
     parser.add_argument("--seconds", type=float, default=SECONDS, help="for each fit")
-    parser.add_argument("--votes", action="store_true", help="also a committee of pipelines")
+    parser.add_argument(
+        "--methods",
+        nargs="+",
+        choices=(*METHODS, EXTRA),
+        default=METHODS,
+        help=f"some of them; {EXTRA}, a committee of pipelines, only if it is asked for",
+    )
     parser.add_argument("--fresh", action="store_true", help="repeat the runs that are there")
     parser.add_argument("--report-only", action="store_true", help="run nothing")
     parser.add_argument("--publish", action="store_true", help=f"write the tables to {PAGE}")
