@@ -170,6 +170,7 @@ BAD_SETTINGS = {
     "confidence above 1": ({"confidence": 2}, "confidence must"),
     "confidence text": ({"confidence": "high"}, "confidence must"),
     "search_threshold text": ({"search_threshold": "yes"}, "search_threshold must be"),
+    "search_emphasis number": ({"search_emphasis": 2}, "search_emphasis must be"),
 }
 
 

@@ -63,6 +63,7 @@ class FencelineEstimator(CallbackSupportMixin, BaseEstimator):  # type: ignore[m
         on_infeasible: Literal["raise", "warn"] = "raise",
         confidence: float = 0.95,
         search_threshold: bool = True,
+        search_emphasis: bool = True,
         ensemble: int | None = None,
         engine: str | Engine | None = None,
         limits: Limits | None = None,
@@ -81,6 +82,7 @@ class FencelineEstimator(CallbackSupportMixin, BaseEstimator):  # type: ignore[m
         self.on_infeasible = on_infeasible
         self.confidence = confidence
         self.search_threshold = search_threshold
+        self.search_emphasis = search_emphasis
         self.ensemble = ensemble
         self.engine = engine
         self.limits = limits

@@ -58,6 +58,11 @@ class FencelineClassifier(ClassifierMixin, FencelineEstimator):  # type: ignore[
         selected, functions of your own). False keeps to even odds. A space that has a module
         "threshold" is left as it is; :func:`fenceline.pipelines.with_threshold` adds it with a
         range of your own.
+    search_emphasis : bool
+        Whether it is searched how much the rows of each group count in fitting the model, when a
+        constraint or the objective compares groups (the first that does; at most eight groups).
+        Models that take no weights are fitted evenly. False lets all groups count the same;
+        :func:`fenceline.pipelines.with_emphasis` adds it to a space with a range of your own.
     ensemble : int, optional
         How many votes a committee of pipelines may have. It is chosen among the feasible ones, and
         kept only if it is feasible as a whole and better than the best alone; a quarter of

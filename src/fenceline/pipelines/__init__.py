@@ -3,6 +3,7 @@
 from fenceline.pipelines.build import build, fit
 from fenceline.pipelines.catalogue import named_space
 from fenceline.pipelines.edit import add, drop, only, restrict
+from fenceline.pipelines.emphasis import with_emphasis
 from fenceline.pipelines.measure import CrossValidation
 from fenceline.pipelines.operators import Setting
 from fenceline.pipelines.prepare import preparation
@@ -19,5 +20,6 @@ __all__ = [
     "only",
     "preparation",
     "restrict",
+    "with_emphasis",
     "with_threshold",
 ]

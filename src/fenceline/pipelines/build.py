@@ -8,6 +8,7 @@ from sklearn.base import clone
 from sklearn.pipeline import Pipeline
 
 from fenceline.configuration import Choice
+from fenceline.pipelines.emphasis import split_emphasis
 from fenceline.pipelines.operators import Setting, make
 from fenceline.pipelines.prefix import Fold, Prefixes, fit_fold
 from fenceline.pipelines.threshold import decide_at, split_threshold
@@ -31,7 +32,7 @@ def build(
         What comes first; see :func:`fenceline.pipelines.preparation`.
     """
     steps = [] if preparation is None else [("prepare", clone(preparation))]
-    choices, log_odds = split_threshold(configuration)
+    choices, log_odds = split_threshold(split_emphasis(configuration)[0])
     for module, choice in choices.items():
         step = make(choice.algorithm, choice.params, setting)
         components = getattr(step, "n_components", None)
@@ -64,4 +65,5 @@ def fit(
     MeasurementError
         A step left no column for the next.
     """
-    return fit_fold(configuration, Fold(X, y, setting, preparation, weights), Prefixes(0))[0]
+    steps, _ = split_emphasis(configuration)
+    return fit_fold(steps, Fold(X, y, setting, preparation, weights), Prefixes(0))[0]

@@ -42,10 +42,10 @@ def check_settings(estimator: Any) -> None:
     confidence = estimator.confidence
     if not isinstance(confidence, int | float | np.floating) or not 0.5 < confidence < 1:
         raise DefinitionError(f"confidence must be a number between 0.5 and 1. Got {confidence!r}.")
-    if not isinstance(estimator.search_threshold, bool | np.bool_):
-        raise DefinitionError(
-            f"search_threshold must be True or False. Got {estimator.search_threshold!r}."
-        )
+    for name in ("search_threshold", "search_emphasis"):
+        given = getattr(estimator, name)
+        if not isinstance(given, bool | np.bool_):
+            raise DefinitionError(f"{name} must be True or False. Got {given!r}.")
 
     if not isinstance(estimator.run_dir, str | PathLike | None):
         raise DefinitionError(f"run_dir must be a path. Got {estimator.run_dir!r}.")

@@ -3,7 +3,7 @@
 import math
 import warnings
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any, TypeAlias
 
@@ -17,6 +17,7 @@ from fenceline.errors import DefinitionError, MeasurementError
 from fenceline.incumbent import Incumbent
 from fenceline.metrics.metric import PipelineMetric, Reading
 from fenceline.metrics.trial import Rows, Table, Trial
+from fenceline.pipelines.emphasis import compared, emphasised, split_emphasis
 from fenceline.pipelines.operators import Setting
 from fenceline.pipelines.prefix import Fold, Prefixes, fit_fold
 from fenceline.pipelines.stopping import farther_inside, surely_beaten, surely_broken
@@ -155,7 +156,11 @@ class CrossValidation:
         )
         weights = None if table.weights is None else table.weights[train]
         fold = Fold(table.X, table.y[train], setting, self.preparation, weights, train, valid)
-        pipeline, fitted = fit_fold(configuration, fold, self.prefixes)
+        steps, emphasis = split_emphasis(configuration)
+        group = compared(self.metrics.values())
+        if emphasis and group is not None:
+            fold = replace(fold, model_weights=emphasised(emphasis, table, train, group))
+        pipeline, fitted = fit_fold(steps, fold, self.prefixes)
         return Trial(pipeline, table, valid, fitted.seconds, fitted.valid)
 
     @cached_property

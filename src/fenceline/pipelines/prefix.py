@@ -17,6 +17,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from typing import Any, TypeAlias
 
+from numpy.typing import NDArray
 from scipy import sparse
 from sklearn.base import clone
 from sklearn.pipeline import Pipeline
@@ -26,7 +27,7 @@ from fenceline.errors import MeasurementError
 from fenceline.metrics.trial import Rows, take
 from fenceline.pipelines.operators import Setting, make
 from fenceline.pipelines.threshold import decide_at, split_threshold
-from fenceline.pipelines.weights import Weights, fit_model, fit_transform
+from fenceline.pipelines.weights import Weights, fit_model, fit_transform, takes_weights
 
 Path: TypeAlias = tuple[tuple[str, Choice], ...]
 """The choices of the first modules, without those that pass everything through."""
@@ -52,6 +53,8 @@ class Fold:
         What comes first.
     train, valid : array of int, optional
         The rows to fit on, by default all; and the rows to measure on, by default none.
+    model_weights : array, optional
+        How much each row counts for the model, if it takes weights; by default as in the other steps.
     """
 
     X: Any
@@ -61,14 +64,12 @@ class Fold:
     weights: Weights = None
     train: Rows | None = None
     valid: Rows | None = None
+    model_weights: Weights = None
 
     @property
     def key(self) -> Hashable:
         """The same for the same rows."""
-        return tuple(
-            None if rows is None else hashlib.blake2b(rows.tobytes()).digest()
-            for rows in (self.train, self.valid)
-        )
+        return _digest(self.train), _digest(self.valid)
 
 
 @dataclass(frozen=True, slots=True)
@@ -173,7 +174,8 @@ def fit_fold(
         steps = dict(copy.deepcopy(fitted.steps[:-1]) + fitted.steps[-1:])
     else:
         # The threshold comes after the model, so the model is part of what pipelines share.
-        fitted = prefixes.recall((place, _text((*path, (last, chosen)))), whole)
+        key = place, _text((*path, (last, chosen))), _digest(fold.model_weights)
+        fitted = prefixes.recall(key, whole)
         steps = dict(copy.deepcopy(fitted.steps))
         steps[last] = decide_at(log_odds, steps[last], fold.setting.positive, fitted=True)
     first = [("prepare", steps["prepare"])] if fold.preparation is not None else []
@@ -232,9 +234,12 @@ def _concluded(prefix: Prefix, module: str, choice: Choice, fold: Fold) -> Prefi
     """Fit what predicts; nothing comes out of it for a next step."""
     model = make(choice.algorithm, choice.params, _reaching(fold.setting, prefix.X))
     prefix = _own(prefix, choice)
+    weights = fold.weights
+    if fold.model_weights is not None and takes_weights(model):
+        weights = fold.model_weights
     with _listening() as said:
         start = time.thread_time()
-        model = fit_model(model, prefix.X, fold.y, fold.weights)
+        model = fit_model(model, prefix.X, fold.y, weights)
         seconds = time.thread_time() - start
     return replace(
         prefix,
@@ -267,6 +272,10 @@ def _own(prefix: Prefix, choice: Choice) -> Prefix:
         return prefix
     valid = None if prefix.valid is None else prefix.valid.copy()
     return replace(prefix, X=prefix.X.copy(), valid=valid)
+
+
+def _digest(array: NDArray[Any] | None) -> bytes | None:
+    return None if array is None else hashlib.blake2b(array.tobytes()).digest()
 
 
 def _text(path: Path) -> str:

@@ -32,6 +32,12 @@ def fit_model(model: Any, X: Any, y: Any, weights: Weights) -> Any:
     return model.fit(X, y, **_keywords(weights))
 
 
+def takes_weights(model: Any) -> bool:
+    """Tell whether rows can count differently in fitting a model."""
+    last = model[-1] if isinstance(model, Pipeline) else model
+    return bool(has_fit_parameter(last, "sample_weight"))
+
+
 def fit_transform(step: Any, X: Any, y: Any, weights: Weights) -> Any:
     """Fit a step and transform what it was fitted on, with weights if it takes them."""
     known = weights is not None and has_fit_parameter(step, "sample_weight")
@@ -58,13 +64,7 @@ def check_weighable(space: Space, task: Task) -> None:
 
 def _refused(space: Space, task: Task) -> list[str]:
     setting = Setting(task, rows=100, columns=10)
-    refused = []
-    for algorithm in models(space).algorithms:
-        model = make_middle(algorithm, setting)
-        last = model[-1] if isinstance(model, Pipeline) else model
-        if not has_fit_parameter(last, "sample_weight"):
-            refused.append(algorithm.name)
-    return refused
+    return [a.name for a in models(space).algorithms if not takes_weights(make_middle(a, setting))]
 
 
 def _keywords(weights: Weights) -> dict[str, Any]:
