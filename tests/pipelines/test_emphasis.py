@@ -122,8 +122,7 @@ def test_an_unfitted_pipeline_has_no_such_step():
 
 def searched(constraints=(GAP <= 0.1,), **more):
     settings = {"evaluations": 16, "cv": 2, "space": SPACE} | more
-    model = FencelineClassifier("roc_auc", constraints, on_infeasible="warn", **settings)
-    return model
+    return FencelineClassifier("roc_auc", constraints, on_infeasible="warn", **settings)
 
 
 def test_it_is_searched_where_groups_are_compared():
@@ -140,6 +139,24 @@ def test_it_is_searched_where_groups_are_compared():
     assert modules(searched([GAP <= 0.9], space=own), groups=groups).count("emphasis") == 1
     many = {"g": np.arange(len(Y)) % (MOST_GROUPS + 1)}
     assert "emphasis" not in modules(searched([GAP <= 0.9]), groups=many)
+
+
+@pytest.mark.parametrize(
+    ("space", "constraint", "words"),
+    [
+        (with_emphasis(SPACE, 2), "size_mb <= 1", "nothing compares groups"),
+        (with_emphasis(SPACE, 3), GAP <= 0.9, r"does not suit 2 groups.*with_emphasis\(space, 2\)"),
+        (
+            Space([Module("emphasis", [Algorithm("StandardScaler")]), *SPACE.modules]),
+            GAP <= 0.9,
+            "does not suit 2 groups",
+        ),
+    ],
+    ids=["no groups", "too many", "something else"],
+)
+def test_weights_of_groups_that_are_not_there_are_refused_at_the_door(space, constraint, words):
+    with pytest.raises(SpaceError, match=words):
+        searched([constraint], space=space).fit(X, Y, groups={"g": GROUP})
 
 
 def test_a_fence_that_no_algorithm_keeps_is_kept_by_looking_more_at_one_group():

@@ -56,6 +56,37 @@ def searches_emphasis(space: Space) -> bool:
     return any(module.name == MODULE for module in space.modules)
 
 
+def searched(
+    space: Space, table: Table, metrics: Iterable[PipelineMetric], *, wanted: bool
+) -> Space:
+    """Return the space with the weights of the groups that are compared, if that is wanted.
+
+    A space that has a module of that name already is left as it is, if it suits the groups.
+    """
+    group = compared(metrics)
+    groups = 0 if group is None else len(table.grouping(*group)[0])
+    if searches_emphasis(space):
+        _check(space, groups)
+        return space
+    return with_emphasis(space, groups) if wanted and 2 <= groups <= MOST_GROUPS else space
+
+
+def _check(space: Space, groups: int) -> None:
+    """Refuse weights of groups that are not there."""
+    module = next(module for module in space.modules if module.name == MODULE)
+    if not groups:
+        raise SpaceError(
+            f"The space has a module {MODULE!r}, and nothing compares groups; leave the module out."
+        )
+    for algorithm in module.algorithms:
+        weights = groups - 1 if algorithm.name == EMPHASIS else 0
+        if algorithm.name not in ("none", EMPHASIS) or len(algorithm.params) != weights:
+            raise SpaceError(
+                f"The module {MODULE!r} does not suit {groups} groups: {algorithm.name!r} has "
+                f"{len(algorithm.params)} weights. Make it with with_emphasis(space, {groups})."
+            )
+
+
 def split_emphasis(configuration: Mapping[str, Choice]) -> tuple[dict[str, Choice], Emphasis]:
     """Return the choices that are steps of a pipeline, and the weights of groups; none if all count the same."""
     steps = dict(configuration)

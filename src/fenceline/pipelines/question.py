@@ -11,15 +11,8 @@ from fenceline.errors import DefinitionError, SpaceError
 from fenceline.metrics.metric import PipelineMetric
 from fenceline.metrics.scores import for_numbers
 from fenceline.metrics.trial import Table, Task, take
-from fenceline.pipelines import check
+from fenceline.pipelines import check, emphasis
 from fenceline.pipelines.catalogue import named_space
-from fenceline.pipelines.emphasis import MODULE as EMPHASIS_MODULE
-from fenceline.pipelines.emphasis import (
-    MOST_GROUPS,
-    compared,
-    searches_emphasis,
-    with_emphasis,
-)
 from fenceline.pipelines.fence import fence, objective_metric
 from fenceline.pipelines.measure import Folds
 from fenceline.pipelines.operators import Setting, make_middle
@@ -73,11 +66,7 @@ def pose(estimator: Any, X: Any, y: Any, groups: Any, sample_weight: Any) -> Que
     )
     decides = estimator.search_threshold and any(m.decides for m in metrics.values())
     space = search_space(estimator.space, task, weighted=weights is not None, decides=decides)
-    if estimator.search_emphasis and not searches_emphasis(space):
-        group = compared(metrics.values())
-        groups = 0 if group is None else len(table.grouping(*group)[0])
-        if 2 <= groups <= MOST_GROUPS:
-            space = with_emphasis(space, groups)
+    space = emphasis.searched(space, table, metrics.values(), wanted=estimator.search_emphasis)
     folds = check.folds_among(estimator.cv, counted, len(y))
     return Question(table, space, objective.name, constraints, metrics, folds)
 
@@ -122,7 +111,7 @@ def _check_algorithms(space: Space, task: Task) -> None:
     for module in space.modules:
         for algorithm in module.algorithms:
             threshold = algorithm.name == THRESHOLD and module is space.modules[-1]
-            if not threshold and module.name != EMPHASIS_MODULE:
+            if not threshold and module.name != emphasis.MODULE:
                 make_middle(algorithm, setting)
 
 
