@@ -7,7 +7,7 @@ import json
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Literal, TypeAlias
+from typing import Any, Literal, TypeAlias, get_args
 
 import numpy as np
 import pandas as pd
@@ -42,16 +42,10 @@ Method: TypeAlias = Literal[
     "flaml-wider",
     "fenceline-votes",
 ]
-METHODS: tuple[Method, ...] = (
-    "flaml",
-    "fenceline",
-    "fenceline-fenced",
-    "flaml-fenced",
-    "fenceline-wider",
-    "flaml-wider",
-)
+METHODS: tuple[Method, ...] = get_args(Method)[:-1]
 """In the order in which they run: FLAML's free pick decides on the bounds of the fenced ones."""
 EXTRA: Method = "fenceline-votes"
+"""Only if it is asked for."""
 GAP_SHARES: Mapping[Method, float] = {
     "fenceline-fenced": 0.9,
     "flaml-fenced": 0.9,
