@@ -14,6 +14,7 @@ import time
 from collections import defaultdict
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import asdict, dataclass, fields
+from functools import wraps
 from inspect import getattr_static
 from pathlib import Path
 from statistics import median
@@ -58,6 +59,7 @@ class Stopwatch:
                 setattr(kind, name, self._timed(method))
 
     def _timed(self, method: Callable[..., Any]) -> Callable[..., Any]:
+        @wraps(method)  # AdaBoost reads from the signature whether its trees take weights
         def timed(*args: Any, **named: Any) -> Any:
             start = time.process_time()
             self._depth += 1

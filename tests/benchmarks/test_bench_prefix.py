@@ -2,6 +2,8 @@ import time
 
 import numpy as np
 import pytest
+from sklearn.ensemble import AdaBoostClassifier
+from sklearn.tree import DecisionTreeClassifier
 
 from benchmarks.prefix import LOSS, Both, Stopwatch
 from fenceline.metrics import Table
@@ -51,3 +53,14 @@ def test_time_inside_nested_estimators_counts_once():
     watch.attach(Meta)
     Meta().fit()
     assert 0.02 <= watch.seconds < 0.035
+
+
+def test_a_model_that_is_timed_still_shows_that_it_takes_weights():
+    class Tree(DecisionTreeClassifier):
+        pass
+
+    watch = Stopwatch()
+    watch.attach(Tree)
+    X = np.arange(8.0)[:, None]
+    AdaBoostClassifier(Tree(max_depth=1), n_estimators=2).fit(X, [0, 1] * 4)
+    assert watch.seconds > 0
