@@ -79,7 +79,7 @@ bench-constraints: $(PEERS_READY)  ## constrained problems against every rival, 
 	@$(PEERS)/bin/python -m benchmarks.credit_fence --minutes 15
 
 soak: $(DEV_READY)  ## the long tests: damaged journals by the ten thousand, kills by the dozen, faults by the hundred
-	@FENCELINE_SOAK=1 $(BIN)/python -m pytest -n 2 tests/store tests/test_resume.py tests/evaluation
+	@FENCELINE_SOAK=1 $(BIN)/python -m pytest -n 2 tests/store tests/evaluation
 
 dist: $(DEV_READY)  ## wheel and sdist, the wheel installed alone and used with every Python there is
 	@$(BIN)/python .ci/dist.py

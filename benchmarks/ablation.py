@@ -13,15 +13,15 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fenceline import ADMM
-from fenceline.alternation import Candidate, Search
-from fenceline.consensus import Consensus
-from fenceline.iterate import Iterate
-from fenceline.lattice import Lattice
-from fenceline.problem import Evaluator, Problem
-from fenceline.promise import Promise
-from fenceline.solvers import Bandit, Bayesian
-from fenceline.surrogates import shared_evidence
-from fenceline.surrogates.structure import Structure
+from fenceline.problem.problem import Evaluator, Problem
+from fenceline.search.admm.solvers import Bandit, Bayesian
+from fenceline.search.iterate import Iterate
+from fenceline.search.structured.acquisition import Promise
+from fenceline.search.structured.lattice import Lattice
+from fenceline.search.structured.module_ascent import Candidate, Search
+from fenceline.search.structured.search import Consensus
+from fenceline.search.surrogates import pipeline_likelihood as shared_evidence
+from fenceline.search.surrogates.pipeline_kernel import Structure
 
 Array = NDArray[np.float64]
 Indices = NDArray[np.intp]

@@ -12,9 +12,9 @@ from benchmarks.harness import Curve
 from benchmarks.optimiser_plan import Line
 from fenceline import ADMM, Problem
 from fenceline.baselines import ADMMBO, SMAC, UCST, ConstrainedEI, OptunaTPE, RandomSearch
-from fenceline.iterate import Iterate
-from fenceline.problem import Evaluator
+from fenceline.problem.problem import Evaluator
 from fenceline.problems import artificial
+from fenceline.search.iterate import Iterate
 
 FIRST_SEED, SEEDS, SLOW_SEEDS, SLOWEST_SEEDS = 100, 20, 10, 5
 EVALUATIONS, SLOW, LONG = 200, 100, 300

@@ -7,8 +7,8 @@ from typing import Any
 
 import numpy as np
 
-from fenceline.configuration import Choice, Configuration
-from fenceline.problem import Measure, Problem
+from fenceline.problem.configuration import Choice, Configuration
+from fenceline.problem.problem import Measure, Problem
 from fenceline.problems import artificial, artificial_optimum
 
 MODULE = "estimator"

@@ -22,7 +22,7 @@ from benchmarks.constraints_plan import OURS, TPE
 from benchmarks.harness import Curve, write_records
 from benchmarks.knowing import Knowing
 from fenceline import minimize
-from fenceline.desk import Progress
+from fenceline.evaluation.evaluator import Progress
 from fenceline.problems import artificial
 
 OUT = Path("out/first_feasible.csv")

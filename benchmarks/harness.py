@@ -22,7 +22,7 @@ import numpy as np
 
 import fenceline as fl
 from benchmarks.incumbents import Trajectory
-from fenceline.run import Algorithm
+from fenceline.minimize import Algorithm
 
 
 @dataclass(frozen=True, slots=True)

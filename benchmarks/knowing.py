@@ -18,11 +18,11 @@ from numpy.typing import NDArray
 from scipy.special import ndtr, ndtri
 
 from fenceline import Problem
-from fenceline.iterate import Iterate
-from fenceline.lattice import Lattice
-from fenceline.problem import Evaluator
+from fenceline.problem.problem import Evaluator
 from fenceline.problems.artificial_measure import SAMPLES
 from fenceline.problems.artificial_space import artificial_space, scale
+from fenceline.search.iterate import Iterate
+from fenceline.search.structured.lattice import Lattice
 
 Array = NDArray[np.float64]
 Indices = NDArray[np.intp]

@@ -18,7 +18,7 @@ from pathlib import Path
 import numpy as np
 
 from fenceline import Algorithm, FencelineClassifier, Module, Real, Space, metrics
-from fenceline.parameter import Integer
+from fenceline.problem.parameter import Integer
 
 MEGA = 1e6
 TABLES, EXTRA_MB = 2.5, 1000.0

@@ -13,8 +13,8 @@ from benchmarks.failing import failing
 from benchmarks.harness import Curve
 from fenceline import ADMM, Problem
 from fenceline.baselines import SMAC, JointBO, OptunaTPE, RandomSearch
+from fenceline.minimize import Algorithm
 from fenceline.problems import artificial, classical
-from fenceline.run import Algorithm
 
 FIRST_SEED, SEEDS, CLASSICAL_SEEDS = 100, 20, 10
 TUNING_SEEDS = range(20)

@@ -30,9 +30,9 @@ from benchmarks.incumbents import Comparison, Runs, compare, quartiles, time_gri
 from benchmarks.plots import Band, plot_incumbents
 from fenceline import ADMM, Adaptive, Fixed
 from fenceline.baselines import JointBO, OptunaTPE, RandomSearch
+from fenceline.minimize import Algorithm
 from fenceline.problems import artificial
-from fenceline.run import Algorithm
-from fenceline.solvers import Bayesian
+from fenceline.search.admm.solvers import Bayesian
 
 # 19 curves x 10 problems x 10 s on two processes: 16 minutes, and one for what overruns.
 SECONDS, SEEDS = 10.0, 10

@@ -10,11 +10,11 @@ from hyperopt import JOB_STATE_DONE, STATUS_OK, Trials, hp, tpe
 from hyperopt.base import Domain
 
 from fenceline.baselines.asking import answer
-from fenceline.configuration import Configuration
-from fenceline.iterate import Iterate
-from fenceline.parameter import Categorical, Integer, Parameter, Value
-from fenceline.problem import Evaluator, Problem
-from fenceline.space import Space
+from fenceline.problem.configuration import Configuration
+from fenceline.problem.parameter import Categorical, Integer, Parameter, Value
+from fenceline.problem.problem import Evaluator, Problem
+from fenceline.problem.space import Space
+from fenceline.search.iterate import Iterate
 
 
 @dataclass(frozen=True, slots=True)

@@ -13,11 +13,11 @@ import numpy as np
 import skopt
 
 from fenceline.baselines.asking import answer
-from fenceline.configuration import Configuration
-from fenceline.iterate import Iterate
-from fenceline.parameter import Categorical, Parameter, Real, Value
-from fenceline.problem import Evaluator, Problem
-from fenceline.space import Space
+from fenceline.problem.configuration import Configuration
+from fenceline.problem.parameter import Categorical, Parameter, Real, Value
+from fenceline.problem.problem import Evaluator, Problem
+from fenceline.problem.space import Space
+from fenceline.search.iterate import Iterate
 
 
 @dataclass(frozen=True, slots=True)

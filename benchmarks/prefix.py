@@ -26,13 +26,13 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from fenceline import Configuration, Problem, Space, metrics, minimize
-from fenceline.block import Block
-from fenceline.iterate import Iterate
 from fenceline.metrics import Table
 from fenceline.pipelines import CrossValidation, Setting, drop, named_space, preparation
-from fenceline.pipelines.operators import make
-from fenceline.problem import Evaluator
-from fenceline.solvers import Bandit
+from fenceline.pipelines.spaces.operators import make
+from fenceline.problem.problem import Evaluator
+from fenceline.search.admm.solvers import Bandit
+from fenceline.search.admm.subproblem import Block
+from fenceline.search.iterate import Iterate
 
 DATA = Path("../shared/data/paper8/wind.csv.gz")
 OUTPUT = Path("out/prefix.csv")

@@ -11,8 +11,8 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import Any, BinaryIO
 
-from fenceline.configuration import Configuration
-from fenceline.evaluation.engine import Engine, Outcome
+from fenceline.evaluation.engines.engine import Engine, Outcome
+from fenceline.problem.configuration import Configuration
 
 _NO_OUTCOME = ("cancelled", "lost")
 """How a measurement ends that says nothing of its pipeline."""

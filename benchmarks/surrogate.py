@@ -27,7 +27,7 @@ from sklearn.gaussian_process import GaussianProcessRegressor
 from sklearn.gaussian_process.kernels import ConstantKernel, Matern, WhiteKernel
 from skopt import Optimizer
 
-from fenceline.surrogates import fit, maximise
+from fenceline.search.surrogates import fit, maximise
 
 Array = NDArray[np.float64]
 T = TypeVar("T")

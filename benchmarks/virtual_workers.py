@@ -7,8 +7,8 @@ from typing import Any
 
 import numpy as np
 
-from fenceline.evaluation.engine import Outcome
-from fenceline.evaluation.serial import call
+from fenceline.evaluation.engines.engine import Outcome
+from fenceline.evaluation.engines.serial import call
 
 
 class VirtualWorkers:

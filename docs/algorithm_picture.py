@@ -10,7 +10,7 @@ import matplotlib.pyplot as plt
 import numpy as np
 
 import fenceline as fl
-from fenceline.solvers import Bandit, Bayesian
+from fenceline.search.admm.solvers import Bandit, Bayesian
 
 PICTURE = Path(__file__).parent / "figures" / "algorithm.png"
 BOUND, ACCENT, QUIET = 2.0, "#1f6f5c", "#7d867c"

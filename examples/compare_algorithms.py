@@ -12,7 +12,7 @@ import numpy as np
 import fenceline as fl
 from fenceline.baselines import RandomSearch
 from fenceline.problems import artificial
-from fenceline.solvers import Bandit, Bayesian
+from fenceline.search.admm.solvers import Bandit, Bayesian
 
 problems = [artificial(seed=seed) for seed in range(3)]
 algorithms = {

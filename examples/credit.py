@@ -10,8 +10,8 @@ The table is bundled: 4,454 applicants, with missing values, numbers and categor
 import matplotlib.pyplot as plt
 
 from fenceline import FencelineClassifier, data, metrics, plots
-from fenceline.explain import explain
 from fenceline.pipelines import named_space, only
+from fenceline.report.explain import explain
 
 table = data.credit()
 status = table.pop("Status")

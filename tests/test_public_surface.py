@@ -3,7 +3,7 @@ import fenceline
 NAMES = """
 ADMM Adaptive Algorithm Categorical Choice Configuration Constraint Evaluation
 FencelineClassifier FencelineRegressor Fixed Integer Limits Module Problem Real Result Space
-forbid load metric metrics minimize order pipelines
+baselines data forbid load metric metrics minimize order pipelines plots problems report
 """
 
 

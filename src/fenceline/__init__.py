@@ -3,22 +3,22 @@
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
-from fenceline.admm import ADMM
-from fenceline.configuration import Choice, Configuration
-from fenceline.constraint import Constraint, metric
 from fenceline.evaluation.limits import Limits
-from fenceline.parameter import Categorical, Integer, Real
-from fenceline.precision import Adaptive, Fixed
-from fenceline.problem import Evaluation, Problem
-from fenceline.result import Result
-from fenceline.rules import forbid, order
-from fenceline.run import minimize
-from fenceline.space import Algorithm, Module, Space
+from fenceline.minimize import minimize
+from fenceline.problem.configuration import Choice, Configuration
+from fenceline.problem.constraint import Constraint, metric
+from fenceline.problem.parameter import Categorical, Integer, Real
+from fenceline.problem.problem import Evaluation, Problem
+from fenceline.problem.rules import forbid, order
+from fenceline.problem.space import Algorithm, Module, Space
+from fenceline.result.result import Result
+from fenceline.search.admm.admm import ADMM
+from fenceline.search.precision import Adaptive, Fixed
 
 if TYPE_CHECKING:
-    from fenceline import metrics, pipelines
-    from fenceline.estimator import FencelineClassifier, FencelineRegressor
-    from fenceline.saving import load
+    from fenceline import baselines, data, metrics, pipelines, plots, problems, report
+    from fenceline.estimator.estimators import FencelineClassifier, FencelineRegressor
+    from fenceline.estimator.files import load
 
 __version__ = "0.1.0"
 
@@ -41,6 +41,8 @@ __all__ = [
     "Real",
     "Result",
     "Space",
+    "baselines",
+    "data",
     "forbid",
     "load",
     "metric",
@@ -48,19 +50,24 @@ __all__ = [
     "minimize",
     "order",
     "pipelines",
+    "plots",
+    "problems",
+    "report",
 ]
 
 _LATER = {
     "FencelineClassifier": "fenceline.estimator",
     "FencelineRegressor": "fenceline.estimator",
-    "load": "fenceline.saving",
+    "load": "fenceline.estimator.files",
 }
+
+_ROOMS = ("baselines", "data", "metrics", "pipelines", "plots", "problems", "report")
 
 
 def __getattr__(name: str) -> Any:
     """Import what needs scikit-learn when it is first asked for; black boxes never wait for it."""
     if name in _LATER:
         return getattr(import_module(_LATER[name]), name)
-    if name in ("metrics", "pipelines"):
+    if name in _ROOMS:
         return import_module(f"fenceline.{name}")
     raise AttributeError(f"module 'fenceline' has no attribute {name!r}")

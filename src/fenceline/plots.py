@@ -5,10 +5,10 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from fenceline.constraint import Constraint
 from fenceline.errors import DefinitionError, MissingDependencyError, suggestion
+from fenceline.problem.constraint import Constraint
 from fenceline.report.front import front
-from fenceline.result import Result
+from fenceline.result.result import Result
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

@@ -2,7 +2,7 @@ import numpy as np
 
 import fenceline as fl
 from fenceline.baselines import JointBO
-from fenceline.solvers import Random
+from fenceline.search.admm.solvers import Random
 from fenceline.testing import AlgorithmSuite
 
 SPACE = fl.Space(

@@ -18,9 +18,9 @@ from benchmarks.optimiser_plan import OURS, PLAN, RANDOM, TUNING_SEEDS, jobs_of
 from benchmarks.verdicts import Target, hardest_rival, quotient, regret_ratio, summary
 from benchmarks.virtual_workers import VirtualWorkers
 from fenceline.baselines import RandomSearch
-from fenceline.consensus import Consensus
 from fenceline.problems import artificial, artificial_optimum
-from fenceline.surrogates import shared_evidence
+from fenceline.search.structured.search import Consensus
+from fenceline.search.surrogates import pipeline_likelihood as shared_evidence
 
 SEED = 100
 

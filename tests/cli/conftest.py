@@ -10,7 +10,7 @@ from typer.testing import CliRunner, Result
 
 from fenceline import Algorithm, Integer, Module, Real, Space
 from fenceline.cli import app
-from fenceline.pipelines import catalogue
+from fenceline.pipelines.spaces import catalogue
 
 Cli = Callable[..., Result]
 

@@ -7,9 +7,9 @@ import pandas as pd
 import pytest
 
 import fenceline
-from fenceline.certify import Certificate
+from fenceline.certificate.certify import Certificate
 from fenceline.cli.job import guess_task
-from fenceline.pipelines.measure import CrossValidation
+from fenceline.pipelines.cross_validation import CrossValidation
 from fenceline.store.records import Finish, Proposal
 from fenceline.store.run_directory import read_run
 

@@ -2,9 +2,9 @@ import pandas as pd
 import pytest
 
 from fenceline.cli.groups import Group, fence, parse_group
-from fenceline.constraint import parse_constraint
 from fenceline.errors import ConstraintError, DefinitionError
 from fenceline.metrics import as_metric
+from fenceline.problem.constraint import parse_constraint
 
 COLUMNS = ["AGE", "SEX", "age band", "a:b"]
 TABLE = pd.DataFrame({"AGE": [20, 30], "SEX": ["f", "m"], "age band": ["x", "y"], "a:b": [1, 2]})

@@ -209,7 +209,7 @@ def test_bad_constraint_is_shown_with_a_caret_under_the_mistake(cli, place, monk
 def test_missing_extra_is_named(cli, place, monkeypatch, package, words, extra):
     monkeypatch.chdir(place)
     monkeypatch.setitem(sys.modules, package, None)
-    for adapter in ("fenceline.evaluation.dask", "fenceline.evaluation.ray"):
+    for adapter in ("fenceline.evaluation.engines.dask", "fenceline.evaluation.engines.ray"):
         monkeypatch.delitem(sys.modules, adapter, raising=False)  # as if never imported before
     result = cli(*words)
     assert result.exit_code == 2, result.output

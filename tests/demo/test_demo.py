@@ -5,11 +5,11 @@ import pytest
 from typer.testing import CliRunner, Result
 
 from fenceline import FencelineClassifier, data
-from fenceline.certify import Certificate, Check
+from fenceline.certificate.certify import Certificate, Check
 from fenceline.cli import app
 from fenceline.demo import credit
-from fenceline.parameter import Real
-from fenceline.space import Algorithm, Module, Space
+from fenceline.problem.parameter import Real
+from fenceline.problem.space import Algorithm, Module, Space
 
 LOOSE = ["--latency-us", "10000", "--gap", "0.5", "--bad-loans", "0.9"]
 QUICK = Space(
@@ -109,7 +109,7 @@ def test_what_unseen_rows_do_not_confirm_is_shown_and_ends_with_code_3(quick, mo
         checks = [Check(c, 99.0, -math.inf, 99.0, "infeasible") for c in constraints]
         return Certificate(tuple(checks), 0.95, 891, 3)
 
-    monkeypatch.setattr("fenceline.refit.certify", refuse)
+    monkeypatch.setattr("fenceline.certificate.finalists.certify", refuse)
     result = run(*LOOSE)
     assert result.exit_code == 3
     assert "Not confirmed: the model is outside the fence on 891 applicants" in result.stdout

@@ -12,9 +12,9 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
 from fenceline import metrics
-from fenceline.constraint import Constraint, parse_constraint
 from fenceline.errors import DefinitionError, MeasurementError
 from fenceline.metrics import Table, Trial, as_metric, parse
+from fenceline.problem.constraint import Constraint, parse_constraint
 
 
 class Fixed(ClassifierMixin, BaseEstimator):

@@ -8,8 +8,8 @@ from sklearn.linear_model import LogisticRegression
 from sklearn.metrics import get_scorer, get_scorer_names
 
 from fenceline import metrics
-from fenceline.metrics import interval as interval_module
-from fenceline.metrics.interval import interval
+from fenceline.certificate import bounds as interval_module
+from fenceline.certificate.bounds import interval
 from fenceline.metrics.scores import decides, for_numbers, scorer_name, weighable
 from fenceline.metrics.trial import Table, Trial
 

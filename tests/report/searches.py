@@ -5,7 +5,7 @@ import math
 import numpy as np
 
 import fenceline as fl
-from fenceline.iterate import Iterate
+from fenceline.search.iterate import Iterate
 
 SPACE = fl.Space(
     [

@@ -10,7 +10,7 @@ from sklearn.preprocessing import StandardScaler
 
 import fenceline as fl
 from fenceline import FencelineClassifier, metrics
-from fenceline.certify import Certificate, Check
+from fenceline.certificate.certify import Certificate, Check
 from fenceline.errors import DefinitionError, StoreError
 from fenceline.report import write_report
 from fenceline.report.columns import columns

@@ -7,10 +7,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fenceline.baselines.joint_space import JointSpace, Record
-from fenceline.iterate import Iterate
-from fenceline.problem import Evaluator, Problem
-from fenceline.surrogates import log_expected_improvement, probability_below
-from fenceline.surrogates.gaussian_process import Hyperparameters, fit
+from fenceline.problem.problem import Evaluator, Problem
+from fenceline.search.iterate import Iterate
+from fenceline.search.surrogates import log_expected_improvement, probability_below
+from fenceline.search.surrogates.gaussian_process import Hyperparameters, fit
 
 Array = NDArray[np.float64]
 

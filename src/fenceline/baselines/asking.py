@@ -2,8 +2,8 @@
 
 import numpy as np
 
-from fenceline.configuration import Configuration
-from fenceline.problem import Evaluation, Evaluator, Problem
+from fenceline.problem.configuration import Configuration
+from fenceline.problem.problem import Evaluation, Evaluator, Problem
 
 _MOST_REPEATS = 10
 

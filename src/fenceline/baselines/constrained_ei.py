@@ -7,10 +7,10 @@ import numpy as np
 
 from fenceline.baselines.joint_space import JointSpace, Record
 from fenceline.errors import DefinitionError
-from fenceline.iterate import Iterate
-from fenceline.problem import Evaluator, Problem
-from fenceline.surrogates import log_expected_improvement, log_probability_below
-from fenceline.surrogates.gaussian_process import Hyperparameters, fit
+from fenceline.problem.problem import Evaluator, Problem
+from fenceline.search.iterate import Iterate
+from fenceline.search.surrogates import log_expected_improvement, log_probability_below
+from fenceline.search.surrogates.gaussian_process import Hyperparameters, fit
 
 
 @dataclass(frozen=True, slots=True)

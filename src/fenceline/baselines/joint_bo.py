@@ -6,11 +6,11 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from fenceline.baselines.joint_space import JointSpace
-from fenceline.block import Block
-from fenceline.iterate import Iterate
-from fenceline.lagrangian import Lagrangian, Scales, slack_bounds
-from fenceline.problem import Evaluator, Problem
-from fenceline.solvers import Bayesian, Solver
+from fenceline.problem.problem import Evaluator, Problem
+from fenceline.search.admm.solvers import Bayesian, Solver
+from fenceline.search.admm.subproblem import Block
+from fenceline.search.iterate import Iterate
+from fenceline.search.lagrangian import Lagrangian, Scales, slack_bounds
 
 
 @dataclass(frozen=True, slots=True)

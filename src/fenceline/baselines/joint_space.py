@@ -7,9 +7,9 @@ from functools import cached_property
 import numpy as np
 from numpy.typing import NDArray
 
-from fenceline.configuration import Configuration
-from fenceline.problem import Evaluator, Problem
-from fenceline.solvers.cube import Cube
+from fenceline.problem.configuration import Configuration
+from fenceline.problem.problem import Evaluator, Problem
+from fenceline.search.admm.solvers.cube import Cube
 
 Array = NDArray[np.float64]
 

@@ -9,10 +9,10 @@ import numpy as np
 
 from fenceline.baselines.asking import answer
 from fenceline.errors import MissingDependencyError
-from fenceline.iterate import Iterate
-from fenceline.parameter import Categorical, Parameter, Real, Value
-from fenceline.problem import Evaluator, Problem
-from fenceline.space import Module
+from fenceline.problem.parameter import Categorical, Parameter, Real, Value
+from fenceline.problem.problem import Evaluator, Problem
+from fenceline.problem.space import Module
+from fenceline.search.iterate import Iterate
 
 
 @dataclass(frozen=True, slots=True)

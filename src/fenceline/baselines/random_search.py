@@ -5,8 +5,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from fenceline.iterate import Iterate
-from fenceline.problem import Evaluator, Problem
+from fenceline.problem.problem import Evaluator, Problem
+from fenceline.search.iterate import Iterate
 
 
 @dataclass(frozen=True, slots=True)

@@ -10,12 +10,12 @@ from typing import Any
 import numpy as np
 
 from fenceline.baselines.asking import answer
-from fenceline.configuration import Configuration
 from fenceline.errors import MissingDependencyError
-from fenceline.iterate import Iterate
-from fenceline.parameter import Categorical, Parameter, Real
-from fenceline.problem import Evaluator, Problem
-from fenceline.space import Space
+from fenceline.problem.configuration import Configuration
+from fenceline.problem.parameter import Categorical, Parameter, Real
+from fenceline.problem.problem import Evaluator, Problem
+from fenceline.problem.space import Space
+from fenceline.search.iterate import Iterate
 
 
 @dataclass(frozen=True, slots=True)

@@ -6,9 +6,9 @@ from typing import Protocol
 
 import numpy as np
 
-from fenceline.consensus import Consensus
-from fenceline.iterate import Iterate
-from fenceline.problem import Evaluator, Problem
+from fenceline.problem.problem import Evaluator, Problem
+from fenceline.search.iterate import Iterate
+from fenceline.search.structured.search import Consensus
 
 
 class Unaware(Protocol):

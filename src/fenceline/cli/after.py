@@ -82,7 +82,7 @@ def explain(directory: options.RunPath, as_json: options.AsJson = False) -> None
     from fenceline.cli import show
     from fenceline.cli.outcome import plain
     from fenceline.cli.rundir import open_run
-    from fenceline.explain import explain as explained
+    from fenceline.report.explain import explain as explained
 
     run = open_run(directory)
     subject = run.subject()

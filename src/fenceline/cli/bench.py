@@ -16,8 +16,8 @@ from fenceline.errors import DefinitionError
 if TYPE_CHECKING:
     from rich.table import Table
 
-    from fenceline.problem import Problem
-    from fenceline.result import Result
+    from fenceline.problem.problem import Problem
+    from fenceline.result.result import Result
 
 DEFAULT_EVALUATIONS = 50
 
@@ -112,7 +112,7 @@ def bench(
 
 def _compare(problem: "Problem", settings: Settings, seeds: int, err: Any) -> Iterator[Line]:
     from fenceline.cli import show
-    from fenceline.run import minimize
+    from fenceline.minimize import minimize
 
     for name, algorithm in _searches():
         runs, start = [], time.perf_counter()
@@ -128,8 +128,8 @@ def _compare(problem: "Problem", settings: Settings, seeds: int, err: Any) -> It
 
 
 def _searches() -> Iterator[tuple[str, Any]]:
-    from fenceline.admm import ADMM
     from fenceline.baselines import OptunaTPE, RandomSearch
+    from fenceline.search.admm.admm import ADMM
 
     yield "Fenceline", ADMM()
     yield "random search", RandomSearch()
@@ -161,10 +161,10 @@ def _on_table(settings: Settings) -> "Problem":
     """Return the search of a fit on all rows: nothing is certified here, so none are kept back."""
     from fenceline.cli.fitting import make_model
     from fenceline.cli.job import prepare
-    from fenceline.pipelines.measure import CrossValidation
-    from fenceline.pipelines.prepare import preparation
-    from fenceline.pipelines.question import pose
-    from fenceline.problem import Problem
+    from fenceline.estimator.learning_task import pose
+    from fenceline.pipelines.cross_validation import CrossValidation
+    from fenceline.pipelines.fitting.prepare import preparation
+    from fenceline.problem.problem import Problem
 
     job = prepare(settings)
     asked = pose(make_model(job.settings, job.constraints), job.X, job.y, job.groups, job.weights)

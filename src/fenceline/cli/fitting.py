@@ -9,7 +9,6 @@ import typer
 
 from fenceline.cli import options
 from fenceline.cli.settings import CONFIG, Settings, parse_limits
-from fenceline.constraint import Constraint
 from fenceline.errors import (
     BudgetError,
     FencelineError,
@@ -17,6 +16,7 @@ from fenceline.errors import (
     MeasurementError,
     StoreError,
 )
+from fenceline.problem.constraint import Constraint
 from fenceline.store.run_directory import JOURNAL
 
 
@@ -91,7 +91,7 @@ def fit(
         ensemble=ensemble,
     )
     if settings.seconds is None and settings.evaluations is None:
-        from fenceline.base import DEFAULT_SECONDS
+        from fenceline.estimator.base import DEFAULT_SECONDS
 
         settings = replace(settings, seconds=DEFAULT_SECONDS)
     directory = _new_directory(out, settings)
@@ -188,7 +188,7 @@ def _search(
 
 def make_model(settings: Settings, constraints: list[Constraint], **more: Any) -> Any:
     """Return the estimator, not fitted yet, that the settings ask for."""
-    from fenceline.estimator import FencelineClassifier, FencelineRegressor
+    from fenceline.estimator.estimators import FencelineClassifier, FencelineRegressor
 
     kind = FencelineRegressor if settings.task == "regression" else FencelineClassifier
     return kind(

@@ -12,8 +12,8 @@ from dataclasses import dataclass, replace
 from itertools import pairwise
 from typing import TYPE_CHECKING
 
-from fenceline.constraint import Constraint, parse_constraint
 from fenceline.errors import DefinitionError, suggestion
+from fenceline.problem.constraint import Constraint, parse_constraint
 
 if TYPE_CHECKING:
     import pandas as pd

@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Any
 from fenceline.cli.groups import fence, parse_group
 from fenceline.cli.settings import Settings, digest
 from fenceline.cli.tables import read_table
-from fenceline.constraint import Constraint
 from fenceline.errors import DefinitionError, StoreError, suggestion
+from fenceline.problem.constraint import Constraint
 
 if TYPE_CHECKING:
     import pandas as pd

@@ -7,12 +7,12 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from fenceline.constraint import Constraint
 from fenceline.errors import FencelineError, StoreError
-from fenceline.result import Result
+from fenceline.problem.constraint import Constraint
+from fenceline.result.result import Result
 
 if TYPE_CHECKING:
-    from fenceline.certify import Certificate
+    from fenceline.certificate.certify import Certificate
 
 MODEL, CERTIFICATE, REPORT, SUMMARY = (
     "model.skops",
@@ -130,7 +130,7 @@ def certificate_record(certificate: "Certificate | None") -> dict[str, Any] | No
 
 def certificate_of(record: Mapping[str, Any]) -> "Certificate | None":
     """Read what :func:`certificate_record` made."""
-    from fenceline.certify import Certificate, Check
+    from fenceline.certificate.certify import Certificate, Check
 
     if not record.get("checks"):
         return None

@@ -8,11 +8,11 @@ from typing import TYPE_CHECKING, Any
 from fenceline.cli.outcome import MODEL, SUMMARY, certificate_of
 from fenceline.cli.settings import CONFIG, Settings
 from fenceline.errors import StoreError
-from fenceline.result import Result
+from fenceline.result.result import Result
 from fenceline.store.run_directory import JOURNAL, META
 
 if TYPE_CHECKING:
-    from fenceline.certify import Certificate
+    from fenceline.certificate.certify import Certificate
 
 
 @dataclass(frozen=True)

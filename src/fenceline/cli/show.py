@@ -13,7 +13,7 @@ from rich.console import Console
 from rich.table import Table
 
 from fenceline.cli.outcome import CERTIFICATE, MODEL, REPORT
-from fenceline.configuration import Choice
+from fenceline.problem.configuration import Choice
 
 _VERDICTS = {
     "certified": "Certified: the best pipeline inside the fence, confirmed on rows the search never saw.",

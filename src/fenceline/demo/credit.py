@@ -5,14 +5,14 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from fenceline import data, metrics
-from fenceline.constraint import Constraint
-from fenceline.estimator import FencelineClassifier
-from fenceline.evaluation.local import processors
+from fenceline.estimator.estimators import FencelineClassifier
+from fenceline.evaluation.engines.local import processors
 from fenceline.metrics import Table
 from fenceline.pipelines import drop, named_space
-from fenceline.pipelines.measure import CrossValidation
-from fenceline.pipelines.prepare import preparation
-from fenceline.space import Space
+from fenceline.pipelines.cross_validation import CrossValidation
+from fenceline.pipelines.fitting.prepare import preparation
+from fenceline.problem.constraint import Constraint
+from fenceline.problem.space import Space
 
 if TYPE_CHECKING:
     import pandas as pd

@@ -8,10 +8,10 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
-from fenceline.certify import Certificate, Check
-from fenceline.constraint import Constraint
+from fenceline.certificate.certify import Certificate, Check
 from fenceline.demo.credit import space
-from fenceline.result import Result
+from fenceline.problem.constraint import Constraint
+from fenceline.result.result import Result
 
 if TYPE_CHECKING:
     import pandas as pd

@@ -9,10 +9,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from fenceline.constraint import Constraint
 from fenceline.errors import DefinitionError, MeasurementError
 from fenceline.metrics.metric import Parts, PipelineMetric
 from fenceline.metrics.trial import Rows, Trial, take
+from fenceline.problem.constraint import Constraint
 
 Function = Callable[[Any, Any, NDArray[Any], Mapping[str, NDArray[Any]]], float]
 """Takes pipeline, X, y and groups; returns a number."""

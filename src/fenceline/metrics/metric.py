@@ -9,8 +9,8 @@ from typing import ClassVar, Literal, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from fenceline.constraint import Metric
 from fenceline.metrics.trial import Rows, Task, Trial
+from fenceline.problem.constraint import Metric
 
 Parts: TypeAlias = NDArray[np.float64]
 """What a metric is made of: one number, or one for each group."""

@@ -7,11 +7,11 @@ from typing import Any
 
 from sklearn.metrics import get_scorer_names
 
-from fenceline.constraint import Constraint
 from fenceline.errors import DefinitionError, suggestion
 from fenceline.metrics import fairness, rates, resources, scores
 from fenceline.metrics.custom import CustomConstraint, custom
 from fenceline.metrics.metric import PipelineMetric
+from fenceline.problem.constraint import Constraint
 
 _METRICS: dict[str, Callable[..., PipelineMetric]] = {
     made.__name__: made

@@ -1,13 +1,13 @@
 """The scikit-learn side: spaces of pipelines, how they are built, and how they are measured."""
 
-from fenceline.pipelines.build import build, fit
-from fenceline.pipelines.catalogue import named_space
-from fenceline.pipelines.edit import add, drop, only, restrict
-from fenceline.pipelines.emphasis import with_emphasis
-from fenceline.pipelines.measure import CrossValidation
-from fenceline.pipelines.operators import Setting
-from fenceline.pipelines.prepare import preparation
-from fenceline.pipelines.threshold import with_threshold
+from fenceline.pipelines.cross_validation import CrossValidation
+from fenceline.pipelines.fitting.build import build, fit
+from fenceline.pipelines.fitting.group_weights import with_emphasis
+from fenceline.pipelines.fitting.prepare import preparation
+from fenceline.pipelines.fitting.thresholds import with_threshold
+from fenceline.pipelines.spaces.catalogue import named_space
+from fenceline.pipelines.spaces.edit import add, drop, only, restrict
+from fenceline.pipelines.spaces.operators import Setting
 
 __all__ = [
     "CrossValidation",

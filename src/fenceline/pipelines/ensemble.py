@@ -17,12 +17,12 @@ from sklearn.ensemble import VotingClassifier, VotingRegressor
 from sklearn.preprocessing import LabelEncoder
 from sklearn.utils import Bunch
 
-from fenceline.configuration import Configuration
 from fenceline.errors import DefinitionError
 from fenceline.metrics.trial import Rows, Table, Trial
-from fenceline.pipelines.measure import CrossValidation
-from fenceline.pipelines.threshold import decide_at, split_threshold
-from fenceline.problem import Evaluation, Problem
+from fenceline.pipelines.cross_validation import CrossValidation
+from fenceline.pipelines.fitting.thresholds import decide_at, split_threshold
+from fenceline.problem.configuration import Configuration
+from fenceline.problem.problem import Evaluation, Problem
 from fenceline.threads import one_thread
 
 POOL = 8

@@ -7,10 +7,10 @@ from functools import lru_cache
 import numpy as np
 from numpy.typing import NDArray
 
-from fenceline.configuration import Configuration
-from fenceline.constraint import metric
 from fenceline.errors import DefinitionError
-from fenceline.problem import Problem
+from fenceline.problem.configuration import Configuration
+from fenceline.problem.constraint import metric
+from fenceline.problem.problem import Problem
 from fenceline.problems.artificial_measure import ArtificialMeasure, Function, draw_function
 from fenceline.problems.artificial_optimum import global_minimum
 from fenceline.problems.artificial_space import HIGHEST, LOWEST, artificial_space, scale

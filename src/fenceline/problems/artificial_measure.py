@@ -8,7 +8,7 @@ from typing import TypeAlias
 
 import numpy as np
 
-from fenceline.configuration import Choice
+from fenceline.problem.configuration import Choice
 from fenceline.problems.artificial_space import Scale, artificial_space, scale
 
 SAMPLES = 10

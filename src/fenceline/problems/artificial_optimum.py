@@ -16,11 +16,11 @@ from typing import TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from fenceline.configuration import Choice, Configuration
-from fenceline.parameter import Value
+from fenceline.problem.configuration import Choice, Configuration
+from fenceline.problem.parameter import Value
+from fenceline.problem.space import Algorithm
 from fenceline.problems.artificial_measure import Function, Operator
 from fenceline.problems.artificial_space import HIGHEST, LOWEST, artificial_space, scale
-from fenceline.space import Algorithm
 
 Array: TypeAlias = NDArray[np.float64]
 Intervals: TypeAlias = NDArray[np.float64]

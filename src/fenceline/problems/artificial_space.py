@@ -8,8 +8,8 @@ from collections.abc import Mapping
 from functools import cache
 from typing import TypeAlias
 
-from fenceline.parameter import Categorical, Integer, Parameter, Real, Value
-from fenceline.space import Algorithm, Module, Space
+from fenceline.problem.parameter import Categorical, Integer, Parameter, Real, Value
+from fenceline.problem.space import Algorithm, Module, Space
 
 LOWEST, HIGHEST = 0.1, 1.0
 """Range of every real hyper-parameter.

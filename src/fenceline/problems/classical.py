@@ -7,12 +7,12 @@ by accident.
 import math
 from itertools import pairwise
 
-from fenceline.constraint import Constraint, metric
 from fenceline.errors import DefinitionError
-from fenceline.parameter import Integer, Parameter, Real
-from fenceline.problem import Problem
+from fenceline.problem.constraint import Constraint, metric
+from fenceline.problem.parameter import Integer, Parameter, Real
+from fenceline.problem.problem import Problem
+from fenceline.problem.space import Algorithm, Module, Space
 from fenceline.problems.formula import Formula, FormulaMeasure
-from fenceline.space import Algorithm, Module, Space
 
 
 def branin() -> Problem:

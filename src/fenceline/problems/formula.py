@@ -4,7 +4,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any, TypeAlias
 
-from fenceline.configuration import Choice
+from fenceline.problem.configuration import Choice
 
 Formula: TypeAlias = Callable[..., Mapping[str, float]]
 """Takes the hyper-parameters of the only module by name, and returns every metric."""

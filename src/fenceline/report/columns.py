@@ -4,12 +4,12 @@ import math
 from collections.abc import Iterable, Sequence
 from typing import Any, TypeAlias
 
-from fenceline.constraint import Constraint
-from fenceline.iterate import Iterate
-from fenceline.parameter import Value
-from fenceline.problem import Evaluation
+from fenceline.problem.constraint import Constraint
+from fenceline.problem.parameter import Value
+from fenceline.problem.problem import Evaluation
 from fenceline.report.front import front
 from fenceline.report.subject import Subject
+from fenceline.search.iterate import Iterate
 
 Json: TypeAlias = Any
 """What :func:`json.dumps` takes."""

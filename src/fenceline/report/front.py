@@ -2,9 +2,9 @@
 
 from collections.abc import Sequence
 
-from fenceline.constraint import Constraint
-from fenceline.diagnosis import measured
-from fenceline.problem import Evaluation, Problem
+from fenceline.problem.constraint import Constraint
+from fenceline.problem.problem import Evaluation, Problem
+from fenceline.result.diagnosis import measured
 
 
 def front(evaluations: Sequence[Evaluation], problem: Problem, constraint: Constraint) -> list[int]:

@@ -8,10 +8,10 @@ from dataclasses import dataclass
 from importlib.metadata import PackageNotFoundError, version
 from statistics import median
 
-from fenceline.configuration import Configuration
-from fenceline.problem import Evaluation
+from fenceline.problem.configuration import Configuration
+from fenceline.problem.problem import Evaluation
 from fenceline.report.subject import Subject
-from fenceline.result import Result
+from fenceline.result.result import Result
 
 TOP = 10
 """Lines of the leaderboard that are there without being asked for."""

@@ -5,15 +5,15 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
-from fenceline.configuration import Configuration
 from fenceline.errors import DefinitionError
-from fenceline.problem import Evaluation
-from fenceline.result import Result
-from fenceline.standing import Standing, standings
+from fenceline.problem.configuration import Configuration
+from fenceline.problem.problem import Evaluation
+from fenceline.result.margins import Standing, standings
+from fenceline.result.result import Result
 
 if TYPE_CHECKING:
-    from fenceline.certify import Certificate
-    from fenceline.pipelines.describe import DataSummary
+    from fenceline.certificate.certify import Certificate
+    from fenceline.estimator.describe import DataSummary
 
 
 @dataclass(frozen=True)

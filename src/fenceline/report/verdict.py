@@ -3,9 +3,9 @@
 import math
 from dataclasses import dataclass
 
-from fenceline.constraint import Constraint
+from fenceline.problem.constraint import Constraint
 from fenceline.report.subject import Subject
-from fenceline.standing import Standing
+from fenceline.result.margins import Standing
 
 
 @dataclass(frozen=True, slots=True)

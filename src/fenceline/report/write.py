@@ -11,14 +11,14 @@ from typing import Any
 from jinja2 import Environment, PackageLoader
 from markupsafe import Markup, escape
 
-from fenceline.configuration import Configuration
-from fenceline.diagnosis import relaxations
 from fenceline.errors import DefinitionError, StoreError
+from fenceline.problem.configuration import Configuration
 from fenceline.report import sections
 from fenceline.report.columns import columns
 from fenceline.report.diagram import diagram
 from fenceline.report.subject import Subject
 from fenceline.report.verdict import constraint_table, number, verdict
+from fenceline.result.diagnosis import relaxations
 
 MOST_MOVES = 5
 """Moves of the fence that are shown."""

@@ -9,12 +9,12 @@ from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NoReturn, Protocol, TypeAlias
 
-from fenceline.configuration import Configuration
-from fenceline.constraint import Constraint
 from fenceline.errors import MeasurementError, MissingDependencyError, StoreError
-from fenceline.parameter import Categorical, Parameter, Real
-from fenceline.problem import Evaluation, Problem
-from fenceline.space import Space
+from fenceline.problem.configuration import Configuration
+from fenceline.problem.constraint import Constraint
+from fenceline.problem.parameter import Categorical, Parameter, Real
+from fenceline.problem.problem import Evaluation, Problem
+from fenceline.problem.space import Space
 from fenceline.store.records import Finish, Proposal
 from fenceline.store.run_directory import read_run
 

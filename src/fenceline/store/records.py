@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Any, TypeAlias, get_args
 
 from fenceline.errors import JournalDamagedError
-from fenceline.problem import Status
+from fenceline.problem.problem import Status
 
 
 @dataclass(frozen=True, slots=True)

@@ -4,9 +4,9 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, Self
 
-from fenceline.configuration import Configuration
 from fenceline.errors import StoreError
-from fenceline.problem import Evaluation
+from fenceline.problem.configuration import Configuration
+from fenceline.problem.problem import Evaluation
 from fenceline.store import meta as description
 from fenceline.store.journal import Journal, scan
 from fenceline.store.records import Event, Finish, Iterate, Proposal, read, write

@@ -6,16 +6,16 @@ from typing import Any, ClassVar, cast
 import numpy as np
 import pytest
 
-from fenceline.configuration import Configuration
-from fenceline.constraint import metric
-from fenceline.desk import Desk
-from fenceline.evaluation.engine import Outcome
-from fenceline.evaluation.serial import call
-from fenceline.parameter import Categorical, Integer, Real
-from fenceline.problem import BudgetSpent, Problem
-from fenceline.run import Algorithm, minimize
-from fenceline.space import Algorithm as Entry
-from fenceline.space import Module, Space
+from fenceline.evaluation.engines.engine import Outcome
+from fenceline.evaluation.engines.serial import call
+from fenceline.evaluation.evaluator import Desk
+from fenceline.minimize import Algorithm, minimize
+from fenceline.problem.configuration import Configuration
+from fenceline.problem.constraint import metric
+from fenceline.problem.parameter import Categorical, Integer, Real
+from fenceline.problem.problem import BudgetSpent, Problem
+from fenceline.problem.space import Algorithm as Entry
+from fenceline.problem.space import Module, Space
 
 BUDGET = 24
 """Evaluations of one run: past every algorithm's random start, and quick."""

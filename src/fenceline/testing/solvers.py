@@ -9,9 +9,9 @@ import pytest
 from numpy.typing import NDArray
 
 from fenceline.errors import DefinitionError
-from fenceline.parameter import Categorical, Integer, Parameter, Real
-from fenceline.solvers import Random, Solver
-from fenceline.solvers.protocol import Merits, Points
+from fenceline.problem.parameter import Categorical, Integer, Parameter, Real
+from fenceline.search.admm.solvers import Random, Solver
+from fenceline.search.admm.solvers.protocol import Merits, Points
 
 Point: TypeAlias = NDArray[np.float64]
 Formula: TypeAlias = Callable[[Points], Merits]

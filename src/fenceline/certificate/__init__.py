@@ -1,0 +1,5 @@
+"""After the search: the best candidates fitted on all its rows, and tested on rows it never saw."""
+
+from fenceline.certificate.certify import Certificate, Check, certify
+
+__all__ = ["Certificate", "Check", "certify"]

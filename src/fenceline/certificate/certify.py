@@ -1,0 +1,156 @@
+"""Certificates: the refitted pipeline, measured on rows the search never saw, with a margin of error."""
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from statistics import NormalDist
+from typing import Literal, TypeAlias
+
+import numpy as np
+
+from fenceline.certificate.bounds import interval, risk_of_each
+from fenceline.errors import DefinitionError
+from fenceline.metrics.metric import PipelineMetric
+from fenceline.metrics.trial import Trial
+from fenceline.problem.constraint import Constraint
+
+Verdict: TypeAlias = Literal["certified", "feasible", "infeasible"]
+"""Within the bound even at the edge of the error; measured within the bound; measured beyond it."""
+
+VERDICTS: tuple[Verdict, ...] = ("certified", "feasible", "infeasible")
+"""From the best to the worst."""
+TOO_FEW_ROWS = "there were too few rows to keep any from the search"
+
+
+@dataclass(frozen=True, slots=True)
+class Check:
+    """One constraint on unseen rows."""
+
+    constraint: Constraint
+    value: float
+    low: float
+    """With the stated confidence, the true value is at least this ..."""
+    high: float
+    """... and at most this; only the side that matters is finite, unless a value is asked for."""
+    verdict: Verdict
+
+    @property
+    def margin(self) -> float:
+        """How far the edge of the error lies inside the bound, in the metric's unit; negative beyond it."""
+        return min(map(self.constraint.room, self._edges))
+
+    @property
+    def reach(self) -> float:
+        """How far the edge of the error lies from the value."""
+        return max(abs(edge - self.value) for edge in self._edges)
+
+    @property
+    def _edges(self) -> list[float]:
+        """The ends of the error that matter."""
+        sides = {"<=": [self.high], ">=": [self.low], "==": [self.low, self.high]}
+        return sides[self.constraint.sense]
+
+    def __str__(self) -> str:
+        sides = {"<=": f"at most {self.high:.4g}", ">=": f"at least {self.low:.4g}"}
+        edge = sides.get(self.constraint.sense, f"{self.low:.4g} to {self.high:.4g}")
+        word = "feasible (not certified)" if self.verdict == "feasible" else self.verdict
+        return f"{self.constraint}: {self.value:.4g}, {edge}: {word}"
+
+
+@dataclass(frozen=True, slots=True)
+class Certificate:
+    """What unseen rows say about a pipeline.
+
+    All statements of it hold together with the given confidence, however many constraints there
+    are and however many candidates were tried on the same rows (Bonferroni's correction).
+    """
+
+    checks: tuple[Check, ...]
+    confidence: float
+    rows: int
+    """Rows kept from the search that it was measured on; 0 if nothing was."""
+    candidates: int
+    """Pipelines that the error budget allows to be tried on these rows."""
+    reason: str = ""
+    """Why nothing was measured on unseen rows, if nothing was."""
+
+    @property
+    def reach(self) -> float:
+        """How many standard errors each bound lies from its value, for a normal error."""
+        risk = risk_of_each(self.confidence, len(self.checks) * self.candidates)
+        return NormalDist().inv_cdf(1 - risk)
+
+    @property
+    def status(self) -> Verdict:
+        """The worst verdict of all constraints."""
+        return max((c.verdict for c in self.checks), key=VERDICTS.index, default="certified")
+
+    def __str__(self) -> str:
+        word = "feasible (not certified)" if self.status == "feasible" else self.status
+        head = f"{word}, at {self.confidence:.0%} confidence on {self.rows} unseen rows"
+        if not self.rows:
+            head = f"{word}: {self.reason}"
+        return "\n".join([head, *(f"  {check}" for check in self.checks)])
+
+
+def certify(
+    trial: Trial,
+    constraints: Sequence[Constraint],
+    metrics: Mapping[str, PipelineMetric],
+    *,
+    confidence: float = 0.95,
+    candidates: int = 1,
+    random_state: int = 0,
+    until: float = math.inf,
+) -> Certificate:
+    """Measure a fitted pipeline on unseen rows, each constraint with a one-sided confidence bound.
+
+    Parameters
+    ----------
+    trial : Trial
+        The pipeline, and rows that neither its search nor its fit has seen.
+    constraints : sequence of Constraint
+        What has to hold.
+    metrics : mapping of str to PipelineMetric
+        The metrics the constraints name.
+    confidence : float
+        Of all statements together, in (0.5, 1).
+    candidates : int
+        How many pipelines may be tried on these rows.
+    random_state : int
+        Of the resampling.
+    until : float
+        Of :func:`time.monotonic`: later, errors are estimated from fewer samples, and are the wider.
+    """
+    if not 0.5 < confidence < 1:
+        raise DefinitionError(f"confidence must lie between 0.5 and 1. Got {confidence!r}.")
+    risk = risk_of_each(confidence, len(constraints) * candidates)
+    rng = np.random.default_rng(random_state)
+    checks = []
+    for constraint in constraints:
+        metric = metrics[constraint.metric]
+        # Two sides of one constraint share its risk.
+        side = risk / 2 if constraint.sense == "==" else risk
+        value, low, high = interval(metric, trial, side, rng, until)
+        checks.append(_check(constraint, value, low, high))
+    return Certificate(tuple(checks), confidence, len(trial.rows), candidates)
+
+
+def uncertified(
+    constraints: Sequence[Constraint], measured: Mapping[str, float], reason: str = TOO_FEW_ROWS
+) -> Certificate:
+    """Return what can be said without unseen rows: the search's own values, and no bounds."""
+    checks = [_check(c, measured[c.metric], -math.inf, math.inf) for c in constraints]
+    return Certificate(tuple(checks), 0.0, 0, 1, reason)
+
+
+def _check(constraint: Constraint, value: float, low: float, high: float) -> Check:
+    # The side that does not matter says nothing, and should not look as if it did.
+    low = -math.inf if constraint.sense == "<=" else low
+    high = math.inf if constraint.sense == ">=" else high
+    provisional = Check(constraint, value, low, high, "certified")
+    if not constraint.holds(value):
+        return Check(constraint, value, low, high, "infeasible")
+    return (
+        provisional if provisional.margin >= 0 else Check(constraint, value, low, high, "feasible")
+    )

@@ -1,0 +1,269 @@
+"""What classifier and regressor share: pose the problem, search, refit, certify."""
+
+import math
+import time
+import warnings
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
+from functools import partial
+from pathlib import Path
+from typing import Any, Literal, Self
+
+import numpy as np
+import pandas as pd
+from numpy.typing import NDArray
+from sklearn.base import BaseEstimator
+from sklearn.utils.validation import check_is_fitted
+
+from fenceline.certificate.finalists import Finalist, Refit
+from fenceline.errors import InfeasibleError, MeasurementError
+from fenceline.estimator import validation as check
+from fenceline.estimator.callbacks import Announcer, CallbackSupportMixin, with_callbacks
+from fenceline.estimator.cv_results import cv_results
+from fenceline.estimator.describe import describe
+from fenceline.estimator.fence import set_aside
+from fenceline.estimator.learning_task import pose
+from fenceline.estimator.patience import Patience
+from fenceline.evaluation import Engine, Limits
+from fenceline.evaluation.evaluator import Progress
+from fenceline.metrics.metric import PipelineMetric
+from fenceline.metrics.trial import Table
+from fenceline.minimize import minimize
+from fenceline.pipelines.cross_validation import CrossValidation, Finished, Folds
+from fenceline.pipelines.ensemble import check_ensemble
+from fenceline.pipelines.fitting.prepare import preparation, warn_of_empty_columns
+from fenceline.problem.constraint import Constraint
+from fenceline.problem.problem import Problem
+from fenceline.problem.space import Space
+from fenceline.result.result import Result
+
+DEFAULT_SECONDS = 60.0
+"""The budget when none is given."""
+ENSEMBLE_SHARE = 0.25
+"""How much of the budget is left to choose who votes, where pipelines may."""
+LONGEST_SHARE, LONGEST_FLOOR = 0.25, 5.0
+"""How much of the budget, but at least how many seconds, one pipeline may take to be measured."""
+
+
+class FencelineEstimator(CallbackSupportMixin, BaseEstimator):  # type: ignore[misc] # scikit-learn is untyped
+    """What classifier and regressor share."""
+
+    def __init__(
+        self,
+        objective: str | PipelineMetric | Callable[..., float] | None = None,
+        constraints: Sequence[Constraint | str] = (),
+        space: str | Space = "default",
+        *,
+        seconds: float | None = None,
+        evaluations: int | None = None,
+        workers: int = 1,
+        cv: Folds = 3,
+        random_state: Any = 0,
+        run_dir: str | Path | None = None,
+        on_infeasible: Literal["raise", "warn"] = "raise",
+        confidence: float = 0.95,
+        search_threshold: bool = True,
+        search_emphasis: bool = True,
+        ensemble: int | None = None,
+        engine: str | Engine | None = None,
+        limits: Limits | None = None,
+        callbacks: Sequence[Callable[[Progress], None]] = (),
+        verbose: int = 0,
+    ) -> None:
+        self.objective = objective
+        self.constraints = constraints
+        self.space = space
+        self.seconds = seconds
+        self.evaluations = evaluations
+        self.workers = workers
+        self.cv = cv
+        self.random_state = random_state
+        self.run_dir = run_dir
+        self.on_infeasible = on_infeasible
+        self.confidence = confidence
+        self.search_threshold = search_threshold
+        self.search_emphasis = search_emphasis
+        self.ensemble = ensemble
+        self.engine = engine
+        self.limits = limits
+        self.callbacks = callbacks
+        self.verbose = verbose
+
+    @with_callbacks  # type: ignore[untyped-decorator] # scikit-learn is untyped
+    def fit(
+        self,
+        X: Any,
+        y: Any,
+        groups: Mapping[str, Any] | pd.DataFrame | None = None,
+        sample_weight: Any = None,
+    ) -> Self:
+        """Search for the best pipeline inside the fence, and fit it.
+
+        Parameters
+        ----------
+        X : DataFrame, array or sparse matrix of shape (rows, columns)
+            A raw table; numbers, texts, categories, dates and missing values are prepared inside
+            the pipeline.
+        y : array of shape (rows,)
+            What to predict.
+        groups : mapping of str to array, or DataFrame, optional
+            Values, one per row, that constraints compare by name; columns of X need not be given.
+            Tools that split rows, such as `cross_validate`, can split a DataFrame.
+        sample_weight : array of shape (rows,), optional
+            How much each row counts, in fitting and in every metric but a function of your own;
+            0 leaves a row out. Models that take no weights (nearest neighbours, say) are left out
+            of the named spaces then, and refused in a space of your own; scalers and selectors
+            that take none are fitted without.
+
+        Raises
+        ------
+        InfeasibleError
+            No pipeline satisfies every constraint; ``result_`` and ``certificate_`` say more.
+        """
+        check_ensemble(self.ensemble)
+        asked = pose(self, X, y, groups, sample_weight)
+        table, metrics, constraints = asked.table, asked.metrics, asked.constraints
+        warn_of_empty_columns(table.X)
+        seed = check.seed(self.random_state)
+        search, unseen = set_aside(table, metrics, asked.folds if constraints else None, seed)
+        folds = check.folds_among(asked.folds, search, len(table.y))
+        measure = CrossValidation(
+            table.take(search), metrics, constraints, preparation(table.X), folds, seed
+        )
+        check.check_splits(measure)
+        problem = Problem(asked.space, measure, asked.objective, constraints)
+        metadata = None if sample_weight is None else {"sample_weight": sample_weight}
+        announcer = Announcer(self, self.evaluations, X=X, y=y, metadata=metadata)
+        whole = replace(measure, table=table)
+        deadline = time.monotonic() + (self._seconds or math.inf)
+        refit = Refit(problem, whole, search, unseen, self.confidence, deadline)
+        self._keep(self._search(problem, seed, announcer))
+        result, candidates = refit.candidates(self.result_, measure, self.ensemble or 0)
+        self._keep(result)
+        if result.ended == "interrupted" and not result.evaluations:
+            raise KeyboardInterrupt
+        if not candidates:
+            raise MeasurementError(result.message)
+        if result.best is None:
+            self._infeasible(result.message)
+        best = refit.best(candidates, partial(refit.following, result))
+        self.data_ = describe(best.trial, metrics, search)
+        self._adopt(best, table)
+        announcer.end()
+        return self
+
+    @property
+    def cv_results_(self) -> dict[str, Any]:
+        """Every pipeline that was measured, as scikit-learn's searches show theirs."""
+        return cv_results(self.result_)
+
+    def predict(self, X: Any) -> NDArray[Any]:
+        """Predict with the pipeline that was found."""
+        return np.asarray(self._ask("predict", X))
+
+    def save(self, path: str | Path) -> None:
+        """Write the fitted model to a file that :func:`fenceline.load` reads, without pickle.
+
+        Parameters
+        ----------
+        path : str or Path
+            Of the file; one that is there is replaced. The data of the search are not in it, and
+            functions of your own (metrics, callbacks) are named in it but not stored.
+        """
+        # skops takes a second to import.
+        from fenceline.estimator.files import write
+
+        write(self, path)
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.sparse = True
+        tags.input_tags.allow_nan = True
+        tags.input_tags.string = True
+        tags.input_tags.categorical = True
+        tags.target_tags.required = True
+        return tags
+
+    _kind = "classification"
+
+    def _ask(self, method: str, X: Any) -> Any:
+        check_is_fitted(self, "best_pipeline_")
+        X = check.check_X(self, X, reset=False)
+        framed = self._framed_
+        if framed and not isinstance(X, pd.DataFrame):
+            X = pd.DataFrame(X)
+        elif not framed and isinstance(X, pd.DataFrame):
+            X = X.to_numpy()
+        return getattr(self.best_pipeline_, method)(X)
+
+    @property
+    def _seconds(self) -> float | None:
+        """The budget in seconds; None where evaluations alone decide."""
+        given = self.seconds is not None or self.evaluations is not None
+        return self.seconds if given else DEFAULT_SECONDS
+
+    def _search(self, problem: Problem, seed: int, announcer: Announcer) -> Result:
+        seconds = self._seconds
+        if seconds is not None and self.ensemble:
+            seconds *= 1 - ENSEMBLE_SHARE
+        return minimize(
+            problem,
+            evaluations=self.evaluations,
+            seconds=seconds,
+            workers=self.workers,
+            run_dir=self.run_dir,
+            seed=seed,
+            # A clock can only stop a fit that runs in a process of its own.
+            engine=self.engine or (None if seconds is None else "local"),
+            limits=self._limits(seconds),
+            callbacks=[*self.callbacks, announcer, Patience(), *self._displays(problem, seconds)],
+        )
+
+    def _limits(self, seconds: float | None) -> Limits | None:
+        """Return the user's limits, or one that keeps a slow pipeline from using up the budget."""
+        opened = not isinstance(self.engine, str | None)  # with limits of its own
+        if self.limits is not None or seconds is None or opened:
+            return self.limits
+        return Limits(seconds=max(LONGEST_FLOOR, LONGEST_SHARE * seconds))
+
+    def _keep(self, result: Result) -> None:
+        """Keep the result, without the data of the search."""
+        measure = Finished(tuple(result.problem.measure.metrics))  # type: ignore[attr-defined]
+        self.result_ = replace(result, problem=replace(result.problem, measure=measure))
+
+    def _displays(
+        self, problem: Problem, seconds: float | None
+    ) -> list[Callable[[Progress], None]]:
+        """Return what shows the run to the user: nothing unless asked."""
+        if not self.verbose:
+            return []
+        from fenceline.evaluation import progress
+
+        return [
+            progress.Progress(
+                problem, seconds=seconds, evaluations=self.evaluations, verbosity=self.verbose
+            )
+        ]
+
+    def _adopt(self, best: Finalist, table: Table) -> None:
+        """Become the model that was chosen."""
+        members = best.candidate.members
+        self.certificate_ = best.certificate
+        self.best_pipeline_ = best.trial.pipeline
+        self.best_configuration_ = members[0] if len(set(members)) == 1 else members
+        self.best_metrics_ = dict(best.candidate.metrics)
+        self._framed_ = isinstance(table.X, pd.DataFrame)
+        if self._kind == "classification":
+            self.classes_ = table.classes
+        searched = self.result_.best is not None  # if not, the search said so already
+        if searched and best.certificate is not None and best.certificate.status == "infeasible":
+            self._infeasible(
+                "No pipeline that the search found feasible is confirmed by unseen rows.\n"
+                f"{best.certificate}\n"
+                "Tighten the bounds of the search, give it more rows, or loosen the constraint."
+            )
+
+    def _infeasible(self, message: str) -> None:
+        if self.on_infeasible == "raise":
+            raise InfeasibleError(message)
+        warnings.warn(message, UserWarning, stacklevel=4)

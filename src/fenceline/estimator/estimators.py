@@ -1,0 +1,113 @@
+"""FencelineClassifier and FencelineRegressor: the best scikit-learn pipeline inside the fence."""
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.base import ClassifierMixin, RegressorMixin
+from sklearn.utils.metaestimators import available_if
+
+from fenceline.estimator.base import FencelineEstimator
+
+
+def _delegated(method: str) -> Callable[[Any], Any]:
+    """Offer a method only if the pipeline that was found has it."""
+
+    def offers(model: Any) -> bool:
+        return not hasattr(model, "best_pipeline_") or hasattr(model.best_pipeline_, method)
+
+    offered: Callable[[Any], Any] = available_if(offers)
+    return offered
+
+
+class FencelineClassifier(ClassifierMixin, FencelineEstimator):  # type: ignore[misc]
+    """Finds the scikit-learn pipeline that classifies best inside the fence.
+
+    Parameters
+    ----------
+    objective : str, metric or callable, optional
+        What is optimised: a scikit-learn scorer's name (its loss is minimised), a metric of
+        :mod:`fenceline.metrics`, or a function of pipeline, X, y and groups to minimise. By
+        default ``"roc_auc"`` for two classes, ``"neg_log_loss"`` for more.
+    constraints : list of Constraint or str
+        What must hold, such as ``metrics.latency_us(batch=1000) <= 10``.
+    space : str or Space
+        ``"default"``, ``"paper"``, ``"small"`` or your own.
+    seconds, evaluations : float, int
+        The budget of the search, whichever ends first; 60 seconds if neither is given. One
+        last fit and the certificate come after it, further candidates only within five seconds.
+    workers : int
+        Pipelines measured at the same time.
+    cv : int, float or list of pairs
+        Folds, or the share of rows to hold out once; or pairs of row numbers to fit on and to
+        measure on, as scikit-learn's splitters yield them. Rows for the certificate are drawn
+        at random, and taken out of such pairs.
+    random_state : int, RandomState or None
+        Same number, same search.
+    run_dir : path, optional
+        Where the search is written down, to be continued after a crash.
+    on_infeasible : {"raise", "warn"}
+        What happens when nothing inside the fence is found, or confirmed by unseen rows: an
+        error, or the nearest miss with a warning.
+    confidence : float
+        Of the certificate as a whole.
+    search_threshold : bool
+        Whether the decision threshold between two classes is searched like a hyper-parameter when
+        the objective or a constraint depends on decisions (error rates, accuracy, F1, shares
+        selected, functions of your own). False keeps to even odds. A space that has a module
+        "threshold" is left as it is; :func:`fenceline.pipelines.with_threshold` adds it with a
+        range of your own.
+    search_emphasis : bool
+        Whether it is searched how much the rows of each group count in fitting the model, when a
+        constraint or the objective compares groups (the first that does; at most eight groups).
+        Models that take no weights are fitted evenly. False lets all groups count the same;
+        :func:`fenceline.pipelines.with_emphasis` adds it to a space with a range of your own.
+    ensemble : int, optional
+        How many votes a committee of pipelines may have. It is chosen among the feasible ones, and
+        kept only if it is feasible as a whole and better than the best alone; a quarter of
+        `seconds` is spent on it. 0 or None looks for a single pipeline.
+    engine, limits, callbacks
+        Where pipelines are measured, what one measurement may use, and who is told: as in
+        :func:`fenceline.minimize`. Unless told otherwise, one may take a quarter of `seconds`.
+    verbose : int
+        0 prints nothing, 1 shows the search as it goes, 2 every pipeline that is measured.
+
+    Attributes
+    ----------
+    best_pipeline_ : Pipeline
+        Plain scikit-learn, fitted; with `ensemble` it may be a voter of several.
+    best_metrics_ : dict
+        What cross-validation measured of it.
+    best_configuration_ : Configuration
+        Its place in the space; for a voter a tuple, each member as often as it has votes.
+    certificate_ : Certificate or None
+        What rows kept from the search say about it; None without constraints.
+    data_ : dict
+        The table in a few numbers, and how groups fared on unseen rows.
+    result_ : Result
+        The whole search; ``result_.to_frame()`` is a table of it, and ``cv_results_`` the same as
+        a dict of arrays.
+    classes_, n_features_in_, feature_names_in_
+        As everywhere in scikit-learn.
+    """
+
+    @_delegated("predict_proba")
+    def predict_proba(self, X: Any) -> NDArray[np.float64]:
+        """Return the probability of each class."""
+        return np.asarray(self._ask("predict_proba", X))
+
+    @_delegated("decision_function")
+    def decision_function(self, X: Any) -> NDArray[np.float64]:
+        """Return the decision values, if the pipeline has them."""
+        return np.asarray(self._ask("decision_function", X))
+
+
+class FencelineRegressor(RegressorMixin, FencelineEstimator):  # type: ignore[misc]
+    """Finds the scikit-learn pipeline that predicts numbers best inside the fence.
+
+    Parameters and attributes are those of :class:`FencelineClassifier`, without classes; the
+    objective is ``"r2"`` by default, and the space ``"default"`` or your own.
+    """
+
+    _kind = "regression"

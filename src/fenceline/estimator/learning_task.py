@@ -1,0 +1,132 @@
+"""What an estimator is asked for, checked as a whole and put in the terms of a problem."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from fenceline.errors import DefinitionError, SpaceError
+from fenceline.estimator import validation as check
+from fenceline.estimator.fence import fence, objective_metric
+from fenceline.metrics.metric import PipelineMetric
+from fenceline.metrics.scores import for_numbers
+from fenceline.metrics.trial import Table, Task, take
+from fenceline.pipelines.cross_validation import Folds
+from fenceline.pipelines.fitting import group_weights as emphasis
+from fenceline.pipelines.fitting.thresholds import (
+    MODULE,
+    THRESHOLD,
+    searches_threshold,
+    with_threshold,
+)
+from fenceline.pipelines.fitting.weights import check_weighable, weighable_only
+from fenceline.pipelines.spaces.catalogue import named_space
+from fenceline.pipelines.spaces.operators import Setting, make_middle
+from fenceline.problem.constraint import Constraint
+from fenceline.problem.space import Space
+
+
+@dataclass(frozen=True)
+class Question:
+    """A table, a space of pipelines, and what they are judged by."""
+
+    table: Table
+    space: Space
+    objective: str
+    constraints: list[Constraint]
+    metrics: dict[str, PipelineMetric]
+    folds: Folds
+
+
+def pose(estimator: Any, X: Any, y: Any, groups: Any, sample_weight: Any) -> Question:
+    """Check everything a user handed in, before any time is spent.
+
+    Rows of weight 0 are left out: to a search they are not there.
+    """
+    check.check_settings(estimator)
+    constraints, metrics = fence(estimator.constraints)
+    X = check.check_X(estimator, X, reset=True)
+    y = check.check_y(estimator, X, y)
+    weights = check.check_weights(X, sample_weight)
+    counted = np.arange(len(y)) if weights is None else np.flatnonzero(weights)
+    task = check.task_of(estimator, y[counted])
+    if task != "regression":
+        check.check_class_sizes(y[counted], estimator.cv)
+    objective = objective_metric(estimator.objective, task)
+    metrics[objective.name] = objective
+    _check_metrics(metrics, task, weights is not None)
+    needed = {name for metric in metrics.values() for name in metric.groups}
+    known = check.check_groups(X, groups, needed)
+    table = Table(
+        X if weights is None else take(X, counted),
+        y[counted],
+        task,
+        {name: values[counted] for name, values in known.items()},
+        None if weights is None else weights[counted],
+    )
+    decides = estimator.search_threshold and any(m.decides for m in metrics.values())
+    space = search_space(estimator.space, task, weighted=weights is not None, decides=decides)
+    space = emphasis.searched(space, table, metrics.values(), wanted=estimator.search_emphasis)
+    folds = check.folds_among(estimator.cv, counted, len(y))
+    return Question(table, space, objective.name, constraints, metrics, folds)
+
+
+def search_space(given: str | Space, task: Task, *, weighted: bool, decides: bool) -> Space:
+    """Return the space to search.
+
+    Parameters
+    ----------
+    given : str or Space
+        A name, or the user's own.
+    task : {"binary", "multiclass", "regression"}
+        What is predicted.
+    weighted : bool
+        Whether models must take weights. Those that do not are left out of a named space, and
+        refused in a user's own.
+    decides : bool
+        Whether the threshold between two classes is searched, too. A space that has a module of
+        that name already is left as it is.
+    """
+    if isinstance(given, str):
+        space = named_space(given, task)
+    else:
+        space = given
+        _check_algorithms(space, task)
+    if searches_threshold(space) and task != "binary":
+        raise SpaceError(
+            f"The space searches the decision threshold of two classes, and this task is {task}; "
+            "leave out its last module."
+        )
+    if weighted and isinstance(given, str):
+        space = weighable_only(space, task)
+    elif weighted:
+        check_weighable(space, task)
+    named = any(module.name == MODULE for module in space.modules)
+    return with_threshold(space) if decides and task == "binary" and not named else space
+
+
+def _check_algorithms(space: Space, task: Task) -> None:
+    """Refuse algorithms that do not exist, or not with such hyper-parameters."""
+    setting = Setting(task, rows=100, columns=10)
+    for module in space.modules:
+        for algorithm in module.algorithms:
+            threshold = algorithm.name == THRESHOLD and module is space.modules[-1]
+            if not threshold and module.name != emphasis.MODULE:
+                make_middle(algorithm, setting)
+
+
+def _check_metrics(metrics: Mapping[str, PipelineMetric], task: Task, weighted: bool) -> None:
+    for name, metric in metrics.items():
+        scorer = getattr(getattr(metric, "of", metric), "scorer", None)
+        if scorer is not None and for_numbers(scorer) != (task == "regression"):
+            what, given = ("classes", "numbers") if task == "regression" else ("numbers", "classes")
+            usual = "'r2'" if task == "regression" else "'roc_auc' or 'accuracy'"
+            raise DefinitionError(
+                f"{name} is about predicted {what}, and y holds {given}; use {usual}, say."
+            )
+        if weighted and not metric.weighable:
+            raise DefinitionError(
+                f"sample_weight is given, and {name} lets all rows count the same; use another "
+                "metric, or leave out the weights."
+            )

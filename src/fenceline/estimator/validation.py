@@ -1,0 +1,259 @@
+"""Checks of what users hand in: each message names what was given, and the remedy."""
+
+import warnings
+from collections.abc import Mapping
+from os import PathLike
+from reprlib import repr as short
+from typing import Any
+
+import numpy as np
+import pandas as pd
+from numpy.typing import NDArray
+from scipy import sparse
+from sklearn.base import is_regressor
+from sklearn.utils import check_random_state
+from sklearn.utils.multiclass import check_classification_targets
+from sklearn.utils.validation import (
+    assert_all_finite,
+    check_consistent_length,
+    column_or_1d,
+    validate_data,
+)
+
+from fenceline.errors import DefinitionError
+from fenceline.metrics.trial import Rows, Task, find_group
+from fenceline.minimize import check_budget
+from fenceline.pipelines.cross_validation import CrossValidation, Folds, check_folds
+from fenceline.pipelines.fitting.prepare import as_table, to_dense
+from fenceline.problem.space import Space
+
+
+def check_settings(estimator: Any) -> None:
+    """Refuse settings that make no sense before any time is spent."""
+    check_folds(estimator.cv)
+    if estimator.on_infeasible not in ("raise", "warn"):
+        raise DefinitionError(
+            f"on_infeasible must be 'raise' or 'warn'. Got {estimator.on_infeasible!r}."
+        )
+    if not isinstance(estimator.space, str | Space):
+        raise DefinitionError(
+            f"space must be 'default', 'paper', 'small' or a Space. Got {estimator.space!r}."
+        )
+    confidence = estimator.confidence
+    if not isinstance(confidence, int | float | np.floating) or not 0.5 < confidence < 1:
+        raise DefinitionError(f"confidence must be a number between 0.5 and 1. Got {confidence!r}.")
+    for name in ("search_threshold", "search_emphasis"):
+        given = getattr(estimator, name)
+        if not isinstance(given, bool | np.bool_):
+            raise DefinitionError(f"{name} must be True or False. Got {given!r}.")
+
+    if not isinstance(estimator.run_dir, str | PathLike | None):
+        raise DefinitionError(f"run_dir must be a path. Got {estimator.run_dir!r}.")
+    if estimator.evaluations is not None or estimator.seconds is not None:
+        check_budget(estimator.evaluations, estimator.seconds)
+
+
+def check_splits(measure: CrossValidation) -> None:
+    """Refuse folds that the rows cannot be cut into."""
+    try:
+        _ = measure.splits
+    except ValueError as problem:
+        raise DefinitionError(
+            f"cv={measure.folds!r} does not suit {len(measure.table.y)} rows: {problem}"
+        ) from None
+
+
+def seed(random_state: Any) -> int:
+    """Return one number for all that is random."""
+    if isinstance(random_state, int | np.integer):
+        if not 0 <= random_state < 2**32:
+            raise DefinitionError(
+                f"random_state must be a whole number from 0 to 2**32 - 1. Got {random_state!r}."
+            )
+        return int(random_state)
+    return int(check_random_state(random_state).randint(2**31 - 1))
+
+
+def check_X(estimator: Any, X: Any, *, reset: bool) -> Any:  # noqa: N802 - X is its name
+    """Return the features as pandas, sparse or an array, and remember or compare their columns."""
+    X = as_table(X)
+    if reset:
+        estimator._sparse_ = sparse.issparse(X)
+    if not isinstance(X, pd.DataFrame):
+        X = validate_data(
+            estimator,
+            X,
+            reset=reset,
+            dtype="numeric",
+            accept_sparse="csr",
+            ensure_all_finite="allow-nan",
+            ensure_min_samples=2 if reset else 1,
+        )
+        # Pipelines fitted on dense tables know nothing of sparse ones.
+        return X if estimator._sparse_ else to_dense(X)
+    validate_data(estimator, X, reset=reset, skip_check_array=True)
+    for axis, least, what in ((0, 2 if reset else 1, "sample"), (1, 1, "feature")):
+        if X.shape[axis] < least:
+            raise DefinitionError(
+                f"Found array with {X.shape[axis]} {what}(s) (shape={X.shape}) while a minimum of {least} is required."
+            )
+    numeric = X.select_dtypes("number")
+    if any(np.iscomplexobj(numeric[name]) for name in numeric):
+        raise DefinitionError(
+            "Complex data not supported: give real and imaginary part a column each."
+        )
+    infinite = [
+        name for name in numeric if np.isinf(numeric[name].to_numpy(np.float64, na_value=0)).any()
+    ]
+    if infinite:
+        raise DefinitionError(
+            f"X contains infinity in {infinite!r}; replace it by a number or by a missing value."
+        )
+    return X
+
+
+def check_y(estimator: Any, X: Any, y: Any) -> NDArray[Any]:
+    """Return the labels as one column, complete and of the right kind."""
+    if y is None:
+        raise DefinitionError(
+            f"{type(estimator).__name__} requires y to be passed, but the target y is None."
+        )
+    labels: NDArray[Any] = column_or_1d(y, warn=True)
+    check_consistent_length(X, labels)
+    if labels.dtype.kind in "fc":
+        assert_all_finite(labels, input_name="y")
+    elif pd.isna(labels).any():
+        raise DefinitionError("Input y contains NaN; leave out the rows whose label is missing.")
+    if is_regressor(estimator):
+        try:
+            return labels.astype(np.float64)
+        except (TypeError, ValueError):
+            raise DefinitionError(
+                f"A regressor needs numbers in y. Got values such as {labels[0]!r}; for classes use FencelineClassifier."
+            ) from None
+    check_classification_targets(labels)
+    return labels
+
+
+def check_weights(X: Any, given: Any) -> NDArray[np.float64] | None:
+    """Return how much each row counts: finite, not negative, and not 0 for all but one."""
+    if given is None:
+        return None
+    rows = X.shape[0]
+    try:
+        weights = np.asarray(given, dtype=np.float64)
+    except (TypeError, ValueError):
+        raise DefinitionError("sample_weight must be numbers, one for each row.") from None
+    if weights.shape != (rows,):
+        raise DefinitionError(
+            f"sample_weight must have one value for each of the {rows} rows. Got shape {weights.shape}."
+        )
+    wrong = weights[~(np.isfinite(weights) & (weights >= 0))]
+    if wrong.size:
+        raise DefinitionError(
+            f"sample_weight must be finite and not negative. Got {wrong[0]} in {wrong.size} of {rows} "
+            "rows; a weight of 0 leaves a row out."
+        )
+    counted = np.count_nonzero(weights)
+    if counted < 2:
+        raise DefinitionError(
+            f"All weights in sample_weight but {counted} are zero; at least two rows must count."
+        )
+    return weights
+
+
+def task_of(estimator: Any, labels: NDArray[Any]) -> Task:
+    """Tell whether numbers, two classes or more are to be predicted."""
+    if is_regressor(estimator):
+        return "regression"
+    classes = np.unique(labels)
+    if len(classes) < 2:
+        raise DefinitionError(
+            f"y holds one class only, {classes[0]!r}; a classifier needs at least two classes."
+        )
+    return "binary" if len(classes) == 2 else "multiclass"
+
+
+def check_class_sizes(labels: NDArray[Any], folds: Folds) -> None:
+    """Warn of classes too small for every fold, and refuse labels with fewer than two others."""
+    classes, sizes = np.unique(labels, return_counts=True)
+    least = folds if isinstance(folds, int) else 2
+    rare = classes[sizes < least].tolist()
+    if len(classes) - len(rare) < 2:
+        raise DefinitionError(
+            f"The classes {rare!r} of y have fewer rows than there are folds ({least}); use a smaller "
+            "cv, or give more rows of them."
+        )
+    if rare:
+        warnings.warn(
+            f"The classes {rare!r} of y have fewer rows than there are folds ({least}): they are "
+            "learnt from, but how well they are predicted is not measured.",
+            UserWarning,
+            stacklevel=3,
+        )
+
+
+def folds_among(folds: Folds, kept: Rows, rows: int) -> Folds:
+    """Return folds as they are among the rows that are kept: row numbers are counted anew.
+
+    Parameters
+    ----------
+    folds : int, float or list of pairs
+        Numbers are returned as they are.
+    kept : array of int
+        Which rows are kept.
+    rows : int
+        How many there were.
+    """
+    if isinstance(folds, int | float):
+        return folds
+    place = np.full(rows, -1)
+    place[kept] = np.arange(len(kept))
+    among = []
+    for number, pair in enumerate(folds, 1):
+        train, valid = (np.asarray(part) for part in pair)
+        for part in (train, valid):
+            if part.ndim != 1 or part.dtype.kind not in "iu" or not _within(part, rows):
+                raise DefinitionError(
+                    f"cv: fold {number} must be two arrays of row numbers from 0 to {rows - 1}. Got {short(pair)}."
+                )
+        if np.intersect1d(train, valid).size:
+            raise DefinitionError(f"cv: fold {number} measures on rows that it was fitted on.")
+        train, valid = (place[part][place[part] >= 0] for part in (train, valid))
+        if not train.size or not valid.size:
+            raise DefinitionError(f"cv: fold {number} has no rows left to fit on or to measure on.")
+        among.append((train, valid))
+    return among
+
+
+def check_groups(
+    X: Any, given: Mapping[str, Any] | pd.DataFrame | None, needed: set[str]
+) -> dict[str, NDArray[Any]]:
+    """Return every group that was given or that a metric needs, one value per row."""
+    if isinstance(given, pd.DataFrame):
+        given = {str(name): given[name] for name in given}
+    if given is not None and not isinstance(given, Mapping):
+        raise DefinitionError(
+            f"groups must map names to one value per row, such as {{'age': bands}}, or be a DataFrame. Got a {type(given).__name__}."
+        )
+    groups: dict[str, NDArray[Any]] = {}
+    rows = X.shape[0]
+    for name, values in (given or {}).items():
+        array = np.asarray(values)
+        if array.ndim != 1 or len(array) != rows:
+            raise DefinitionError(
+                f"groups[{name!r}] must have one value for each of the {rows} rows. Got shape {array.shape}."
+            )
+        groups[str(name)] = array
+    columns = (
+        {} if sparse.issparse(X) or not hasattr(X, "columns") else {str(c): c for c in X.columns}
+    )
+    for name in sorted(needed):
+        known = find_group(name, groups | columns)
+        if known not in groups:
+            groups[known] = X[columns[known]].to_numpy()
+    return groups
+
+
+def _within(part: NDArray[Any], rows: int) -> bool:
+    return part.size == 0 or (part.min() >= 0 and part.max() < rows)

@@ -1,0 +1,1 @@
+"""The guarded child process: limits are kept inside the task, whatever engine runs it."""

@@ -1,0 +1,292 @@
+"""Cross-validated measurement of one configuration: what a run calls for every pipeline."""
+
+import math
+import warnings
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from functools import cached_property
+from typing import Any, TypeAlias
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.model_selection import KFold, StratifiedKFold, train_test_split
+
+from fenceline.errors import DefinitionError, MeasurementError
+from fenceline.evaluation.incumbent import Incumbent
+from fenceline.metrics.metric import PipelineMetric, Reading
+from fenceline.metrics.trial import Rows, Table, Trial
+from fenceline.pipelines.early_stopping import farther_inside, surely_beaten, surely_broken
+from fenceline.pipelines.fitting.group_weights import compared, emphasised, split_emphasis
+from fenceline.pipelines.fitting.prefix import Fold, Prefixes, fit_fold
+from fenceline.pipelines.spaces.operators import Setting
+from fenceline.problem.configuration import Configuration
+from fenceline.problem.constraint import Constraint
+from fenceline.threads import one_thread
+
+CACHE_MEGABYTES = 256.0
+"""Half of what a guarded child may grow by before it is replaced, and all that it keeps with it."""
+_FEWEST_TRAINING_ROWS = 20
+
+Measured: TypeAlias = float | tuple[float, float]
+"""A value, or a value and its standard error."""
+Folds: TypeAlias = int | float | Sequence[tuple[Rows, Rows]]
+
+
+@dataclass(frozen=True)
+class CrossValidation:
+    """Measures every metric of a configuration by cross-validation, cheap constraints first.
+
+    Called with a configuration it returns, for every metric ``m``, its value under ``m``, its
+    standard error under ``m/se`` and its value in each fold under ``m/fold1``, ``m/fold2`` ...;
+    a time has its error beside its value as well, because measuring again can make it smaller;
+    further ``folds`` (how many were measured) and ``warnings`` (how many were raised). A pipeline
+    that surely breaks a constraint on time, size or memory, or cannot beat the best one so far and
+    does not keep farther inside a bound on a score, stops after the first folds, and what those
+    showed is its measurement: never a value below the best. A pipeline that fails raises; a run
+    records the reason.
+
+    Parameters
+    ----------
+    table : Table
+        The rows of the search.
+    metrics : mapping of str to PipelineMetric
+        What to measure, by name.
+    constraints : sequence of Constraint
+        What may end a measurement early.
+    preparation : transformer
+        What makes the table numeric; fitted anew within every fold.
+    folds : int, float or list of pairs
+        A number of folds, or the share of rows held out once. The same for every pipeline, and
+        stratified by class, and by group as far as groups are large enough. Or the folds
+        themselves: rows to fit on and rows to measure on.
+    random_state : int
+        Of the folds and of every pipeline.
+    cache_megabytes : float
+        Memory, in each process, for fitted first steps that pipelines share; 0 shares nothing.
+        Measurements do not depend on it, only the time they take.
+    """
+
+    # Not in the repr: messages would print the data.
+    table: Table = field(repr=False)
+    metrics: Mapping[str, PipelineMetric]
+    constraints: Sequence[Constraint] = ()
+    preparation: Any = None
+    folds: Folds = 3
+    random_state: int = 0
+    cache_megabytes: float = field(default=CACHE_MEGABYTES, compare=False)
+
+    def __post_init__(self) -> None:
+        for name, metric in self.metrics.items():
+            if self.table.task not in metric.tasks:
+                raise DefinitionError(
+                    f"{name} is for tasks that are {' or '.join(metric.tasks)}; this one is {self.table.task}."
+                )
+        check_folds(self.folds)
+        if not self.cache_megabytes >= 0:
+            raise DefinitionError(
+                f"cache_megabytes must be 0 or more. Got {self.cache_megabytes!r}."
+            )
+        for metric in self.metrics.values():
+            check_group_sizes(self.table, metric, self._parts)
+
+    def __call__(
+        self,
+        configuration: Configuration,
+        fidelity: float = 1.0,
+        incumbent: Incumbent | None = None,
+    ) -> dict[str, Measured]:
+        """Measure one configuration.
+
+        Parameters
+        ----------
+        configuration : Configuration
+            Of a space whose algorithms the catalogue knows.
+        fidelity : float
+            The share of the training rows to fit on, in (0, 1].
+        incumbent : Incumbent, optional
+            The best pipeline so far, measured by the same folds: what cannot beat it stops early.
+        """
+        readings: list[dict[str, Reading]] = []
+        with one_thread(None), warnings.catch_warnings(record=True) as raised:
+            warnings.simplefilter("always")
+            for train, valid in self.splits:
+                # Time and size do not depend on the fold: they are read once.
+                names = [n for n, m in self.metrics.items() if not (readings and m.resource)]
+                readings.append(self._read(configuration, _part(train, fidelity), valid, names))
+                if self._enough(readings, incumbent):
+                    break
+        summary = self._summary(readings)
+        return summary | {"folds": float(len(readings)), "warnings": float(len(raised))}
+
+    @cached_property
+    def splits(self) -> list[tuple[Rows, Rows]]:
+        """The rows to fit on and the rows to measure on, fold by fold."""
+        if not isinstance(self.folds, int | float):
+            return list(self.folds)
+        rows = np.arange(len(self.table.y))
+        if self.table.task == "regression":
+            rare, cells = rows[:0], None
+        else:
+            # A class that cannot be in every fold is learnt from, never measured on.
+            sizes = np.bincount(self.table.target)[self.table.target]
+            rare = rows[sizes < self._parts]
+            rows = rows[sizes >= self._parts]
+            cells = strata(self.table, self.metrics.values(), self._parts)[rows]
+        if isinstance(self.folds, float):
+            train, valid = train_test_split(
+                rows, test_size=self.folds, stratify=cells, random_state=self.random_state
+            )
+            return [(np.concatenate([train, rare]), valid)]
+        kind = KFold if cells is None else StratifiedKFold
+        folds = kind(self.folds, shuffle=True, random_state=self.random_state)
+        return [
+            (np.concatenate([rows[train], rare]), rows[valid])
+            for train, valid in folds.split(rows, cells)
+        ]
+
+    def trial(self, configuration: Configuration, train: Rows, valid: Rows) -> Trial:
+        """Fit a configuration on some rows, to be measured on others."""
+        table = self.table
+        setting = Setting(
+            table.task,
+            len(train),
+            table.X.shape[1],
+            random_state=self.random_state,
+            positive=None if table.task == "regression" else table.classes[-1],
+        )
+        weights = None if table.weights is None else table.weights[train]
+        fold = Fold(table.X, table.y[train], setting, self.preparation, weights, train, valid)
+        steps, emphasis = split_emphasis(configuration)
+        group = compared(self.metrics.values())
+        if emphasis and group is not None:
+            fold = replace(fold, model_weights=emphasised(emphasis, table, train, group))
+        pipeline, fitted = fit_fold(steps, fold, self.prefixes)
+        return Trial(pipeline, table, valid, fitted.seconds, fitted.valid)
+
+    @cached_property
+    def prefixes(self) -> Prefixes:
+        """First steps that pipelines share; every process has its own."""
+        return Prefixes(self.cache_megabytes)
+
+    @property
+    def _parts(self) -> int:
+        """How many parts the rows are cut into."""
+        return self.folds if isinstance(self.folds, int) else 2
+
+    def _read(
+        self, configuration: Configuration, train: Rows, valid: Rows, names: Sequence[str]
+    ) -> dict[str, Reading]:
+        """Read metrics in one fold; nothing of it stays in memory for the next."""
+        trial = self.trial(configuration, train, valid)
+        # Resources first: a slow pipeline need not be scored before it is refused.
+        ordered = sorted(names, key=lambda name: not self.metrics[name].resource)
+        return {name: self.metrics[name].read(trial) for name in ordered}
+
+    def _enough(
+        self, readings: Sequence[Mapping[str, Reading]], incumbent: Incumbent | None
+    ) -> bool:
+        """Tell whether further folds would change nothing."""
+        if len(readings) == 1 and surely_broken(self.constraints, self.metrics, readings[0]):
+            return True
+        if incumbent is None or self.metrics[incumbent.objective].resource:
+            return False
+        found = [fold[incumbent.objective] for fold in readings]
+        return surely_beaten(
+            self.metrics[incumbent.objective], found, incumbent
+        ) and not farther_inside(self.constraints, self.metrics, readings, incumbent)
+
+    def _summary(self, readings: Sequence[Mapping[str, Reading]]) -> dict[str, Measured]:
+        summary: dict[str, Measured] = {}
+        for name, metric in self.metrics.items():
+            found = [fold[name] for fold in readings if name in fold]
+            values = [metric.combine(reading.parts) for reading in found]
+            value = metric.combine(np.mean([r.parts for r in found], axis=0))
+            error = found[0].error
+            if len(values) > 1:
+                error = float(np.std(values, ddof=1) / math.sqrt(len(values)))
+            # The noise of a time is the clock's; the same folds again would say the same of a score.
+            summary[name] = (value, error) if metric.resource and error > 0 else value
+            if not math.isnan(error):
+                summary[f"{name}/se"] = error
+            summary |= {f"{name}/fold{i}": value for i, value in enumerate(values, 1)}
+            summary |= {f"{name}/{key}": value for key, value in found[0].extras.items()}
+        return summary
+
+
+@dataclass(frozen=True)
+class Finished:
+    """Stands in a result for what measured it: the data of the search are not kept with a model."""
+
+    metrics: tuple[str, ...]
+
+    def __call__(self, configuration: Configuration) -> Mapping[str, float]:
+        """Refuse to measure."""
+        raise MeasurementError("The data of this search are gone; fit again to measure more.")
+
+
+def strata(table: Table, metrics: Iterable[PipelineMetric], parts: int) -> NDArray[np.intp]:
+    """Return classes crossed with groups, so that every part holds its share of both.
+
+    A group is taken in only if every cell can then still be found in every part.
+    """
+    cells: NDArray[np.intp] = table.target.astype(np.intp)
+    for metric in metrics:
+        if not metric.groups:
+            continue
+        _, codes = table.grouping(metric.groups[0], getattr(metric, "bins", ()))
+        finer = np.unique(cells * (codes.max() + 1) + codes, return_inverse=True)[1]
+        if np.bincount(finer).min() >= parts:
+            cells = finer.astype(np.intp)
+    return cells
+
+
+def check_group_sizes(table: Table, metric: PipelineMetric, parts: int) -> None:
+    """Refuse groups that cannot be compared in every part of the rows."""
+    for name in metric.groups:
+        labels, codes = table.grouping(name, getattr(metric, "bins", ()))
+        for code, label in enumerate(labels):
+            members = codes == code
+            if members.sum() < parts:
+                raise DefinitionError(
+                    f"{metric.name}: group {label!r} has {members.sum()} rows, and {parts} parts of "
+                    "the data need one each; merge it with another group."
+                )
+            if not metric.ranks or table.task == "regression":
+                continue
+            sizes = np.bincount(table.target[members], minlength=len(table.classes))
+            if np.count_nonzero(sizes) < 2:
+                raise DefinitionError(
+                    f"{metric.name}: the rows of group {label!r} are all of one class, where the "
+                    "metric is not defined; merge it with another group."
+                )
+            if table.task == "binary" and sizes.min() < parts:
+                raise DefinitionError(
+                    f"{metric.name}: group {label!r} has {sizes.min()} rows of one class, and {parts} "
+                    "parts of the data need one each; merge it with another group."
+                )
+
+
+def check_folds(folds: object) -> None:
+    """Refuse a number of folds, or a share to hold out, that makes no sense."""
+    whole = isinstance(folds, int) and not isinstance(folds, bool) and folds >= 2
+    share = isinstance(folds, float) and 0 < folds < 1
+    pairs = isinstance(folds, list) and folds and all(_paired(fold) for fold in folds)
+    if not whole and not share and not pairs:
+        raise DefinitionError(
+            "cv must be a number of folds of at least 2, the share of rows to hold out, between 0 "
+            f"and 1, or a list of pairs of row numbers. Got {folds!r}."
+        )
+
+
+def _paired(fold: object) -> bool:
+    return isinstance(fold, tuple | list) and len(fold) == 2
+
+
+def _part(train: Rows, fidelity: float) -> Rows:
+    """Return the first rows of the (shuffled) training rows."""
+    if not 0 < fidelity <= 1:
+        raise MeasurementError(f"fidelity must lie in (0, 1]. Got {fidelity!r}.")
+    if fidelity == 1:
+        return train
+    shuffled = np.random.default_rng(0).permutation(train)
+    return np.sort(shuffled[: max(_FEWEST_TRAINING_ROWS, math.ceil(fidelity * len(train)))])

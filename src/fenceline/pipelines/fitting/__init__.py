@@ -1,0 +1,1 @@
+"""How a configuration becomes a fitted scikit-learn pipeline."""

@@ -1,0 +1,96 @@
+"""The decision threshold between two classes, as one more module of a space.
+
+It comes last, does not touch the data, and wraps the fitted model that comes before it, which need
+not be fitted again for another threshold.
+"""
+
+from collections.abc import Mapping
+from typing import Any
+
+from scipy.special import expit
+from sklearn.base import clone
+from sklearn.model_selection import FixedThresholdClassifier
+
+from fenceline.errors import SpaceError
+from fenceline.problem.configuration import Choice
+from fenceline.problem.parameter import Real
+from fenceline.problem.space import Algorithm, Module, Space
+
+MODULE = "threshold"
+THRESHOLD = "Threshold"
+"""The algorithm's name; a space whose last module has it searches the threshold."""
+LOG_ODDS = 5.0
+"""How far from even odds a threshold may lie: from 0.7 % to 99.3 %."""
+
+
+def with_threshold(space: Space, low: float = -LOG_ODDS, high: float = LOG_ODDS) -> Space:
+    """Return the space with the decision threshold as its last module.
+
+    Parameters
+    ----------
+    space : Space
+        Whose last module predicts.
+    low, high : float
+        The range, in log-odds: 0 is a probability of 0.5, and the middle is tried first. Equal
+        steps change equally many decisions wherever the probabilities of a table lie, which
+        equal steps of the probability itself would not.
+    """
+    if searches_threshold(space):
+        raise SpaceError("The space searches the decision threshold already.")
+    algorithm = Algorithm(THRESHOLD, {"log_odds": Real(low, high)})
+    return Space([*space.modules, Module(MODULE, [algorithm])])
+
+
+def searches_threshold(space: Space) -> bool:
+    """Tell whether the last module of a space is the decision threshold."""
+    return any(a.name == THRESHOLD for a in space.modules[-1].algorithms)
+
+
+def models(space: Space) -> Module:
+    """Return the module that predicts: the last, or the one before the threshold."""
+    return space.modules[-2 if searches_threshold(space) else -1]
+
+
+def split_threshold(
+    configuration: Mapping[str, Choice],
+) -> tuple[dict[str, Choice], float | None]:
+    """Return the choices that are steps of a pipeline, and the log-odds of its threshold if it has one."""
+    steps = dict(configuration)
+    last = next(reversed(steps))
+    if steps[last].algorithm != THRESHOLD:
+        return steps, None
+    log_odds = steps.pop(last).params["log_odds"]
+    assert isinstance(log_odds, float)
+    return steps, log_odds
+
+
+def decide_at(log_odds: float, model: Any, positive: Any, *, fitted: bool) -> Any:
+    """Return a classifier that decides at other than even odds.
+
+    Parameters
+    ----------
+    log_odds : float
+        Where decisions change. For a model without probabilities it is the decision value itself,
+        which is 0 at even odds and of the order of 1, as log-odds are.
+    model : classifier
+        Left as it is if it has neither probabilities nor decision values.
+    positive : label
+        The class that is chosen at or above the threshold.
+    fitted : bool
+        Whether the model is; it is then used, not fitted again.
+    """
+    if hasattr(model, "predict_proba"):
+        response, threshold = "predict_proba", float(expit(log_odds))
+    elif hasattr(model, "decision_function"):
+        response, threshold = "decision_function", log_odds
+    else:
+        return model
+    decider = FixedThresholdClassifier(
+        clone(model), threshold=threshold, pos_label=positive, response_method=response
+    )
+    if fitted:
+        # What its fit would set, had it not to fit the model anew.
+        decider.estimator_ = model
+        if hasattr(model, "n_features_in_"):
+            decider.n_features_in_ = model.n_features_in_
+    return decider

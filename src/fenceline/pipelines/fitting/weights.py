@@ -1,0 +1,71 @@
+"""Rows that count differently: which algorithms can tell, and how a step is fitted with weights.
+
+Models must take weights, or a search would compare pipelines that were asked for different things;
+scalers and selectors are given weights if they take them, and are fitted without if not.
+"""
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.pipeline import Pipeline
+from sklearn.utils.validation import has_fit_parameter
+
+from fenceline.errors import SpaceError
+from fenceline.metrics.trial import Task
+from fenceline.pipelines.fitting.thresholds import models
+from fenceline.pipelines.spaces.edit import drop
+from fenceline.pipelines.spaces.operators import Setting, make_middle
+from fenceline.problem.space import Space
+
+Weights = NDArray[np.float64] | None
+
+
+def fit_model(model: Any, X: Any, y: Any, weights: Weights) -> Any:
+    """Fit what predicts, with weights if there are any."""
+    if isinstance(model, Pipeline):
+        # Step by step: how a Pipeline passes weights on depends on scikit-learn's settings.
+        for _, step in model.steps[:-1]:
+            X = fit_transform(step, X, y, weights)
+        model.steps[-1][1].fit(X, y, **_keywords(weights))
+        return model
+    return model.fit(X, y, **_keywords(weights))
+
+
+def takes_weights(model: Any) -> bool:
+    """Tell whether rows can count differently in fitting a model."""
+    last = model[-1] if isinstance(model, Pipeline) else model
+    return bool(has_fit_parameter(last, "sample_weight"))
+
+
+def fit_transform(step: Any, X: Any, y: Any, weights: Weights) -> Any:
+    """Fit a step and transform what it was fitted on, with weights if it takes them."""
+    known = weights is not None and has_fit_parameter(step, "sample_weight")
+    return step.fit_transform(X, y, **_keywords(weights if known else None))
+
+
+def weighable_only(space: Space, task: Task) -> Space:
+    """Return the space without the models that take no weights."""
+    return (
+        drop(space, models(space).name, *refused) if (refused := _refused(space, task)) else space
+    )
+
+
+def check_weighable(space: Space, task: Task) -> None:
+    """Refuse a user's space if one of its models takes no weights."""
+    refused = _refused(space, task)
+    if refused:
+        names = ", ".join(map(repr, refused))
+        raise SpaceError(
+            f"sample_weight is given, and these models of the space take no weights: {refused!r}. "
+            f"Leave them out with drop(space, {models(space).name!r}, {names})."
+        )
+
+
+def _refused(space: Space, task: Task) -> list[str]:
+    setting = Setting(task, rows=100, columns=10)
+    return [a.name for a in models(space).algorithms if not takes_weights(make_middle(a, setting))]
+
+
+def _keywords(weights: Weights) -> dict[str, Any]:
+    return {} if weights is None else {"sample_weight": weights}

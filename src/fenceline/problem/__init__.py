@@ -1,0 +1,28 @@
+"""What may be chosen, and what must hold: spaces, constraints, rules, and the problem they make."""
+
+from fenceline.problem.configuration import Choice, Configuration
+from fenceline.problem.constraint import Constraint, metric, parse_constraint
+from fenceline.problem.module import Algorithm, Module
+from fenceline.problem.parameter import Categorical, Integer, Parameter, Real
+from fenceline.problem.problem import Evaluation, Problem
+from fenceline.problem.rules import forbid, order
+from fenceline.problem.space import Space
+
+__all__ = [
+    "Algorithm",
+    "Categorical",
+    "Choice",
+    "Configuration",
+    "Constraint",
+    "Evaluation",
+    "Integer",
+    "Module",
+    "Parameter",
+    "Problem",
+    "Real",
+    "Space",
+    "forbid",
+    "metric",
+    "order",
+    "parse_constraint",
+]

@@ -1,0 +1,296 @@
+"""Problems, evaluations, and the one thing an algorithm sees of the outside: the Evaluator."""
+
+import math
+import numbers
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import Any, Literal, Protocol, TypeAlias
+
+import numpy as np
+
+from fenceline.errors import ConstraintError, DefinitionError, MeasurementError, suggestion
+from fenceline.problem.configuration import Configuration
+from fenceline.problem.constraint import Constraint, parse_constraint
+from fenceline.problem.rule_sampling import MOST_ENUMERATED, draw, find_examples, redraw
+from fenceline.problem.rules import Rule, broken, read_rules
+from fenceline.problem.space import Space
+
+Measure: TypeAlias = Callable[..., Mapping[str, Any]]
+"""Takes a configuration (and, if it likes, ``fidelity=`` and ``incumbent=``) and returns every metric by name."""
+
+Status: TypeAlias = Literal[
+    "ok", "error", "timeout", "memory", "crashed", "cancelled", "lost", "forbidden"
+]
+"""How the measurement of one configuration ended; a forbidden one was never started."""
+
+RESERVED = frozenset({"feasible", "violation", "status", "seconds", "message"})
+"""Columns that a table of evaluations has of its own; no metric may bear such a name."""
+
+
+@dataclass(frozen=True, slots=True)
+class Evaluation:
+    """One configuration, measured. Only raw measurements are kept; every penalty is derived."""
+
+    configuration: Configuration
+    metrics: Mapping[str, float]
+    objective: float
+    """Value of the objective; infinite when the measurement failed."""
+    violation: float
+    """Sum of scaled constraint violations; 0 inside the fence, infinite when the measurement failed."""
+    status: Status = "ok"
+    seconds: float = 0.0
+    message: str = ""
+    """Why the measurement failed, in one line."""
+    traceback: str = ""
+    cpu_seconds: float = 0.0
+    megabytes: float = 0.0
+    """Peak memory of the measurement, where the engine knows it."""
+    errors: Mapping[str, float] = field(default_factory=dict)
+    """Standard errors of those metrics that were measured with one."""
+
+    @property
+    def ok(self) -> bool:
+        """Whether everything was measured."""
+        return self.status == "ok"
+
+    @property
+    def failed(self) -> bool:
+        """Whether measuring went wrong; what the end of the budget cut short has not failed."""
+        return self.status not in ("ok", "cancelled")
+
+    @property
+    def feasible(self) -> bool:
+        """Whether every constraint holds."""
+        return self.violation == 0.0
+
+
+@dataclass(frozen=True)
+class Problem:
+    """What to minimise, over which space, inside which fence.
+
+    Parameters
+    ----------
+    space : Space
+        The pipelines to choose from.
+    measure : callable
+        ``measure(configuration)`` returns a mapping with the objective and every constrained
+        metric, each a number or a pair of a number and its standard error. It may raise: the
+        pipeline then counts as failed, and the search goes on. If it has an attribute ``metrics``
+        (names), unknown names are refused at once instead of at the first evaluation. If it has
+        a parameter ``incumbent``, it is told of the best feasible pipeline so far (None before
+        the first), and may stop short of measuring in full what cannot beat it.
+    objective : str
+        Name of the metric to minimise.
+    constraints : sequence of Constraint or str
+        All must hold.
+    allowed : callable, rule, or a list of them, optional
+        Which pipelines may be tried at all: functions of a configuration that say True or False,
+        :func:`fenceline.forbid` and :func:`fenceline.order`. What breaks one is never measured.
+    optimum : float, optional
+        The best possible objective, where it is known (test problems).
+    """
+
+    space: Space
+    measure: Measure
+    objective: str = "loss"
+    constraints: Sequence[Constraint] = ()
+    allowed: Rule | Sequence[Rule] = field(default=(), kw_only=True)
+    optimum: float | None = field(default=None, kw_only=True)
+
+    def __post_init__(self) -> None:
+        if not isinstance(self.space, Space):
+            raise DefinitionError(f"Problem: space must be a Space. Got {self.space!r}.")
+        if not callable(self.measure):
+            raise DefinitionError(f"Problem: measure must be callable. Got {self.measure!r}.")
+        if not isinstance(self.objective, str) or not self.objective:
+            raise DefinitionError(
+                f"Problem: objective must be the name of a metric. Got {self.objective!r}."
+            )
+        if isinstance(self.constraints, str | Constraint) or not isinstance(
+            self.constraints, Sequence
+        ):
+            raise ConstraintError(f"Problem: constraints must be a list. Got {self.constraints!r}.")
+        constraints = tuple(
+            parse_constraint(c) if isinstance(c, str) else c for c in self.constraints
+        )
+        for constraint in constraints:
+            if not isinstance(constraint, Constraint):
+                raise ConstraintError(
+                    f"Problem: {constraint!r} is not a constraint; write metric('name') <= bound or 'name <= bound'."
+                )
+        _check_consistent(constraints)
+        object.__setattr__(self, "constraints", constraints)
+        object.__setattr__(self, "allowed", read_rules(self.allowed, self.space))
+        declared = getattr(self.measure, "metrics", None)
+        named = (self.objective, *(c.metric for c in constraints), *(declared or ()))
+        if taken := self._taken(named):
+            raise DefinitionError(taken)
+        if declared is not None:
+            for name in (self.objective, *(c.metric for c in constraints)):
+                if name not in declared:
+                    raise DefinitionError(
+                        f"Problem: `measure` has no metric {name!r}.{suggestion(name, declared)}"
+                    )
+
+    def allows(self, configuration: Configuration) -> bool:
+        """Tell whether the rules leave a configuration to be tried."""
+        return broken(self._rules, configuration) == 0
+
+    def sample(self, rng: np.random.Generator) -> Configuration:
+        """Draw an allowed configuration."""
+        if not self._rules:
+            return self.space.sample(rng)
+        return draw(self.space, self._rules, self.examples, rng)
+
+    def allowed_near(self, configuration: Configuration, rng: np.random.Generator) -> Configuration:
+        """Return the configuration if it is allowed, else one with its algorithms, else any."""
+        if self.allows(configuration):
+            return configuration
+        return redraw(self.space, self._rules, configuration, rng) or self.sample(rng)
+
+    @cached_property
+    def examples(self) -> Sequence[Configuration]:
+        """Some allowed configurations, found by a search that raises DefinitionError if there are none."""
+        return find_examples(self.space, self._rules)
+
+    @cached_property
+    def cardinality(self) -> float:
+        """Number of allowed configurations where they can be counted, else that of the space."""
+        if not self._rules or self.space.cardinality > MOST_ENUMERATED:
+            return self.space.cardinality
+        return sum(map(self.allows, self.space.configurations()))
+
+    @property
+    def _rules(self) -> tuple[Rule, ...]:
+        assert isinstance(self.allowed, tuple)
+        return self.allowed
+
+    def check(self, measured: object) -> dict[str, float]:
+        """Return a measurement as plain floats, or say what is wrong with it."""
+        if not isinstance(measured, Mapping):
+            raise MeasurementError(
+                f"`measure` must return a mapping from metric names to numbers. Got {measured!r}; "
+                f"return {{{self.objective!r}: ...}}."
+            )
+        for name in (self.objective, *(c.metric for c in self.constraints)):
+            if name not in measured:
+                role = "objective" if name == self.objective else "constrained"
+                raise MeasurementError(
+                    f"`measure` did not return the {role} metric {name!r}.{suggestion(name, map(str, measured))}"
+                )
+        if taken := self._taken(map(str, measured)):
+            raise MeasurementError(taken)
+        self.errors(measured)
+        return {
+            str(name): _plain(str(name), value[0] if _paired(value) else value)
+            for name, value in measured.items()
+        }
+
+    def _taken(self, metrics: Iterable[str]) -> str:
+        """Say which metric bears the name of something else in a table of evaluations, if one does."""
+        columns = RESERVED.union(module.name for module in self.space.modules)
+        for name in metrics:
+            if name in columns:
+                what = "column of results" if name in RESERVED else "module of the space"
+                return f"A metric cannot be called {name!r}, for that is a {what}; rename it, to 'measured_{name}' say."
+        return ""
+
+    def errors(self, measured: Mapping[str, Any]) -> dict[str, float]:
+        """Return the standard errors in a measurement, or say what is wrong with one."""
+        errors = {
+            str(name): _plain(f"{name} (its standard error)", value[1])
+            for name, value in measured.items()
+            if _paired(value)
+        }
+        for name, error in errors.items():
+            if error < 0:
+                raise MeasurementError(
+                    f"The standard error of metric {name!r} must not be negative. Got {error}."
+                )
+        return errors
+
+    def violation(
+        self, metrics: Mapping[str, float], errors: Mapping[str, float] | None = None
+    ) -> float:
+        """Return the sum of scaled violations of a checked measurement."""
+        known = errors or {}
+        return sum(
+            c.violation(metrics[c.metric], known.get(c.metric, 0.0)) for c in self.constraints
+        )
+
+
+class BudgetSpent(Exception):  # noqa: N818 - it ends a run as StopIteration ends a loop
+    """Raised by :meth:`Evaluator.submit` when the run is over; algorithms let it pass."""
+
+
+class Evaluator(Protocol):
+    """What an algorithm sees: hand in a configuration, read what is known.
+
+    With one worker, `submit` returns when the configuration has been measured. With several it
+    returns as soon as a worker is free, so the same loop serves both: propose from `history`
+    and `pending`, submit, repeat.
+    """
+
+    @property
+    def history(self) -> Sequence[Evaluation]:
+        """Finished evaluations, in the order in which they finished.
+
+        A configuration may occur again, measured once more because noise left it undecided; the
+        last one then holds all that is known of it.
+        """
+
+    @property
+    def pending(self) -> Sequence[Configuration]:
+        """Submitted and not finished."""
+
+    def submit(self, configuration: Configuration) -> None:
+        """Have a configuration measured, unless it is known or pending already."""
+
+    def drain(self) -> None:
+        """Wait until nothing is pending."""
+
+    def known(self, configuration: Configuration) -> Evaluation | None:
+        """Return the evaluation of a configuration, if it has finished."""
+
+
+def _check_consistent(constraints: Sequence[Constraint]) -> None:
+    """Refuse duplicates and bounds that no value can meet."""
+    limits: dict[str, tuple[float, float]] = {}
+    seen = set()
+    for c in constraints:
+        if (c.metric, c.sense) in seen:
+            raise ConstraintError(
+                f"Two constraints bound {c.metric!r} by '{c.sense}'; keep the stricter one."
+            )
+        seen.add((c.metric, c.sense))
+        low, high = limits.get(c.metric, (-math.inf, math.inf))
+        if c.sense in ("<=", "=="):
+            high = min(high, c.bound + c.tolerance)
+        if c.sense in (">=", "=="):
+            low = max(low, c.bound - c.tolerance)
+        if low > high:
+            raise ConstraintError(
+                f"No value of {c.metric!r} is at least {low:g} and at most {high:g}; loosen one bound."
+            )
+        limits[c.metric] = (low, high)
+
+
+def _paired(value: object) -> bool:
+    """Tell whether a metric was returned with its standard error."""
+    return isinstance(value, tuple) and len(value) == 2
+
+
+def _plain(name: str, value: object) -> float:
+    """Return a metric as a finite float, or say what is wrong with it."""
+    if not isinstance(value, numbers.Real):
+        kind = type(value).__name__
+        raise MeasurementError(
+            f"Metric {name!r} must be a number. Got {value!r} ({kind}); convert it with float(...)."
+        )
+    number = float(value)
+    if not math.isfinite(number):
+        raise MeasurementError(
+            f"Metric {name!r} must be finite. Got {number}; raise an exception if a pipeline failed."
+        )
+    return number

@@ -1,0 +1,291 @@
+"""Search spaces: modules of algorithms with hyper-parameters, and the configurations they hold.
+
+A configuration lives in two forms: for people and `measure`, a mapping from module name to
+:class:`Choice`; for solvers, a pair ``(z, theta)`` of algorithm indices and unit-cube
+coordinates of *all* hyper-parameters, of which only the chosen algorithms' are active.
+"""
+
+import math
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from itertools import pairwise, product
+from typing import Any, TypeAlias
+
+import numpy as np
+from numpy.typing import NDArray
+
+from fenceline.errors import ConfigurationError, SpaceError, suggestion
+from fenceline.problem.configuration import Choice, Configuration, FrozenParams
+from fenceline.problem.module import Algorithm, Module, check_unique
+from fenceline.problem.parameter import (
+    Categorical,
+    Integer,
+    Parameter,
+    Value,
+    parameter_from_dict,
+    parameter_to_dict,
+)
+
+__all__ = ["Algorithm", "Choices", "Module", "Space", "Theta"]
+
+Choices: TypeAlias = tuple[int, ...]
+"""z: the index of the chosen algorithm, module by module."""
+
+Theta: TypeAlias = NDArray[np.float64]
+"""theta: unit-cube coordinates of every hyper-parameter of every algorithm."""
+
+
+@dataclass(frozen=True)
+class Space:
+    """All pipelines that may be searched: one algorithm per module, each with its hyper-parameters.
+
+    Parameters
+    ----------
+    modules : sequence of Module
+        In the order in which data flows through them.
+    """
+
+    modules: tuple[Module, ...]
+
+    def __init__(self, modules: Sequence[Module]) -> None:
+        if (
+            isinstance(modules, Module)
+            or not isinstance(modules, Sequence)
+            or isinstance(modules, str)
+        ):
+            raise SpaceError(f"Space: modules must be a list of Module. Got {modules!r}.")
+        if not modules:
+            raise SpaceError("Space: there is no module; give at least one.")
+        for module in modules:
+            if not isinstance(module, Module):
+                raise SpaceError(
+                    f"Space: {module!r} is not a Module; write Module(name, algorithms)."
+                )
+        check_unique("Space", "module", [m.name for m in modules])
+        object.__setattr__(self, "modules", tuple(modules))
+
+    @property
+    def size(self) -> int:
+        """Number of algorithm combinations."""
+        return math.prod(len(m.algorithms) for m in self.modules)
+
+    @cached_property
+    def cardinality(self) -> float:
+        """Number of distinct configurations; infinite as soon as one real hyper-parameter varies."""
+        # Floats throughout: a product of many ints may be too large to meet an infinity.
+        return math.prod(
+            sum(
+                math.prod((p.size or math.inf for p in a.params.values()), start=1.0)
+                for a in m.algorithms
+            )
+            for m in self.modules
+        )
+
+    @cached_property
+    def parameters(self) -> tuple[Parameter, ...]:
+        """Every hyper-parameter of every algorithm: the columns of theta."""
+        return tuple(p for m in self.modules for a in m.algorithms for p in a.params.values())
+
+    @cached_property
+    def columns(self) -> tuple[tuple[slice, ...], ...]:
+        """``columns[i][j]``: where in theta the hyper-parameters of algorithm j of module i live."""
+        ends = np.cumsum([0] + [len(a.params) for m in self.modules for a in m.algorithms])
+        slices = iter(slice(int(a), int(b)) for a, b in pairwise(ends))
+        return tuple(tuple(next(slices) for _ in m.algorithms) for m in self.modules)
+
+    def active(self, z: Choices) -> NDArray[np.intp]:
+        """Return the columns of theta that matter under these choices."""
+        parts = [np.arange(s.start, s.stop) for s in (self.columns[i][j] for i, j in enumerate(z))]
+        return np.concatenate(parts).astype(np.intp)
+
+    @cached_property
+    def choices(self) -> tuple[Categorical, ...]:
+        """The choice of each module, as a parameter among others."""
+        return tuple(Categorical([a.name for a in module.algorithms]) for module in self.modules)
+
+    def point_of(self, z: Choices) -> Theta:
+        """Return choices as a point of the unit cube."""
+        return np.array(
+            [j / max(1, choice.high) for j, choice in zip(z, self.choices, strict=True)]
+        )
+
+    def z_at(self, point: Theta) -> Choices:
+        """Return the choices at a point of the unit cube; the inverse of :meth:`point_of`."""
+        return tuple(round(float(x) * c.high) for x, c in zip(point, self.choices, strict=True))
+
+    @property
+    def first(self) -> Choices:
+        """The choices every search starts with: the first algorithm of each module."""
+        return (0,) * len(self.modules)
+
+    @cached_property
+    def centre(self) -> Theta:
+        """The middle of every hyper-parameter's range, on its lattice."""
+        return self.project(np.full(len(self.parameters), 0.5))
+
+    def project(self, theta: Theta) -> Theta:
+        """Return the nearest theta whose every coordinate is admissible."""
+        return np.array(
+            [float(p.project(np.float64(u))) for p, u in zip(self.parameters, theta, strict=True)]
+        )
+
+    def decode(self, z: Choices, theta: Theta) -> Configuration:
+        """Return the configuration at ``(z, theta)``, after projection onto the lattice."""
+        chosen = []
+        for i, j in enumerate(z):
+            module = self.modules[i]
+            algorithm = module.algorithms[j]
+            units = theta[self.columns[i][j]]
+            params = {
+                n: p.from_unit(float(u))
+                for (n, p), u in zip(algorithm.params.items(), units, strict=True)
+            }
+            chosen.append((module.name, Choice(algorithm.name, FrozenParams(params))))
+        return Configuration(tuple(chosen))
+
+    def encode(self, configuration: Mapping[str, Choice]) -> tuple[Choices, Theta]:
+        """Return ``(z, theta)``; inactive coordinates are NaN, for nothing is known of them."""
+        z = []
+        theta = np.full(len(self.parameters), np.nan)
+        for i, module in enumerate(self.modules):
+            try:
+                choice = configuration[module.name]
+                j = next(j for j, a in enumerate(module.algorithms) if a.name == choice.algorithm)
+                params = module.algorithms[j].params
+                theta[self.columns[i][j]] = [p.to_unit(choice.params[n]) for n, p in params.items()]
+            except (KeyError, StopIteration):
+                self.configuration(configuration)  # explains what does not belong to this space
+                raise
+            z.append(j)
+        return tuple(z), theta
+
+    def sample(self, rng: np.random.Generator) -> Configuration:
+        """Draw a configuration: algorithms uniformly, then their hyper-parameters."""
+        chosen = []
+        for module in self.modules:
+            algorithm = module.algorithms[int(rng.integers(len(module.algorithms)))]
+            params = FrozenParams({n: p.sample(rng) for n, p in algorithm.params.items()})
+            chosen.append((module.name, Choice(algorithm.name, params)))
+        return Configuration(tuple(chosen))
+
+    def configurations(self) -> Iterator[Configuration]:
+        """Yield every configuration of a finite space."""
+        options = [
+            [
+                Choice(algorithm.name, FrozenParams(zip(algorithm.params, values, strict=True)))
+                for algorithm in module.algorithms
+                for values in product(*(_values(p) for p in algorithm.params.values()))
+            ]
+            for module in self.modules
+        ]
+        names = [module.name for module in self.modules]
+        for chosen in product(*options):
+            yield Configuration(tuple(zip(names, chosen, strict=True)))
+
+    def configuration(self, choices: Mapping[str, Any]) -> Configuration:
+        """Make one configuration by hand, validated.
+
+        Parameters
+        ----------
+        choices : mapping of module name to Choice, (algorithm, params) or algorithm
+            For instance ``{"scaler": "none", "model": ("knn", {"k": 5, "p": 2})}``.
+        """
+        if not isinstance(choices, Mapping):
+            raise ConfigurationError(
+                f"A configuration maps module names to choices. Got {choices!r}."
+            )
+        names = [m.name for m in self.modules]
+        for name in choices:
+            if name not in names:
+                raise ConfigurationError(f"There is no module {name!r}.{suggestion(name, names)}")
+        return Configuration(tuple((m.name, _choice(m, choices)) for m in self.modules))
+
+    def to_dict(self) -> dict[str, Any]:
+        """Describe the space in JSON's types."""
+        return {
+            "modules": [
+                {
+                    "name": m.name,
+                    "algorithms": [
+                        {
+                            "name": a.name,
+                            "params": {n: parameter_to_dict(p) for n, p in a.params.items()},
+                        }
+                        for a in m.algorithms
+                    ],
+                }
+                for m in self.modules
+            ]
+        }
+
+    @classmethod
+    def from_dict(cls, description: Mapping[str, Any]) -> "Space":
+        """Rebuild a space from :meth:`to_dict`."""
+        try:
+            return cls(
+                [
+                    Module(
+                        m["name"],
+                        [
+                            Algorithm(
+                                a["name"],
+                                {n: parameter_from_dict(p) for n, p in a["params"].items()},
+                            )
+                            for a in m["algorithms"]
+                        ],
+                    )
+                    for m in description["modules"]
+                ]
+            )
+        except (AttributeError, KeyError, TypeError) as problem:
+            raise SpaceError(f"This is not the description of a space: {problem!r}.") from problem
+
+
+def _values(parameter: Parameter) -> Iterable[Value]:
+    """Return all values of a hyper-parameter, if they are finitely many."""
+    if isinstance(parameter, Categorical):
+        return parameter.choices
+    if isinstance(parameter, Integer):
+        return range(parameter.low, parameter.high + 1)
+    if parameter.size is None:
+        raise SpaceError(f"{parameter!r} has no end of values; only a finite space can be listed.")
+    return (parameter.low,)
+
+
+def _choice(module: Module, choices: Mapping[str, Any]) -> Choice:
+    """Validate what was given for one module."""
+    if module.name not in choices:
+        raise ConfigurationError(
+            f"Module {module.name!r} has no choice; choose one of its algorithms."
+        )
+    given = choices[module.name]
+    if isinstance(given, str):
+        given = (given, {})
+    elif isinstance(given, Choice):
+        given = (given.algorithm, given.params)
+    if not (isinstance(given, Sequence) and len(given) == 2 and isinstance(given[1], Mapping)):
+        raise ConfigurationError(
+            f"Module {module.name!r}: expected (algorithm, params). Got {given!r}."
+        )
+    name, params = given
+    found = next((a for a in module.algorithms if a.name == name), None)
+    if found is None:
+        known = [a.name for a in module.algorithms]
+        raise ConfigurationError(
+            f"Module {module.name!r} has no algorithm {name!r}.{suggestion(name, known)}"
+        )
+    for key in params:
+        if key not in found.params:
+            raise ConfigurationError(
+                f"Algorithm {name!r} has no hyper-parameter {key!r}.{suggestion(key, found.params)}"
+            )
+    checked: dict[str, Value] = {}
+    for key, parameter in found.params.items():
+        if key not in params:
+            raise ConfigurationError(f"Algorithm {name!r} lacks a value for {key!r}; give one.")
+        try:
+            checked[key] = parameter.check(params[key])
+        except ConfigurationError as problem:
+            raise ConfigurationError(f"Algorithm {name!r}: {key!r} {problem}") from None
+    return Choice(found.name, FrozenParams(checked))

@@ -1,0 +1,1 @@
+"""What proposes the next pipeline; nothing here reads a file, fits a model or starts a process."""

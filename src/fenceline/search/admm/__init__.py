@@ -1,0 +1,1 @@
+"""The seed paper: ADMM over the choice of algorithms and their hyper-parameters."""

@@ -1,0 +1,1 @@
+"""The default search: Bayesian optimisation on one surrogate that follows the structure of pipelines."""

@@ -1,0 +1,102 @@
+"""What a pipeline promises: expected improvement of the loss, weighed by the chances of the fence."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.special import log_ndtr
+
+from fenceline.search.surrogates.improvement import (
+    log_expected_improvement,
+    log_expected_improvement_with_gradient,
+    log_probability_below,
+)
+from fenceline.search.surrogates.pipeline_gp import SharedProcess
+from fenceline.search.surrogates.pipeline_kernel import Part
+
+Array = NDArray[np.float64]
+
+_LOG_ROOT_TAU = 0.5 * np.log(2.0 * np.pi)
+
+
+@dataclass(frozen=True, slots=True)
+class Chance:
+    """The probability that a modelled metric lies between two values."""
+
+    process: SharedProcess
+    low: float
+    high: float
+
+    def log(self, mean: Array, sd: Array) -> Array:
+        """Return its logarithm, exact far into the tails on either side."""
+        if np.isneginf(self.low):
+            return log_probability_below(mean, sd, self.high)
+        if np.isposinf(self.high):
+            return log_probability_below(-mean, sd, -self.low)
+        inside, outside = log_ndtr((self.high - mean) / sd), log_ndtr((self.low - mean) / sd)
+        return np.asarray(inside + np.log1p(-np.exp(np.minimum(outside - inside, -1e-16))))
+
+    def log_with_gradient(self, mean: float, sd: float) -> tuple[float, float, float]:
+        """Return the logarithm for one pipeline, and its derivatives in mean and deviation."""
+        value = float(self.log(np.array([mean]), np.array([sd]))[0])
+        ends = np.clip((np.array([self.low, self.high]) - mean) / sd, -1e6, 1e6)
+        # phi / P at either end, in logarithms: both may be far below the smallest float.
+        with np.errstate(over="ignore"):
+            low, high = np.exp(np.minimum(-0.5 * ends**2 - _LOG_ROOT_TAU - value, 700.0))
+        return value, float(low - high) / sd, float(ends[0] * low - ends[1] * high) / sd
+
+
+@dataclass(frozen=True, slots=True)
+class Promise:
+    """The acquisition: log EI on the best feasible loss plus the log chances of every requirement.
+
+    While nothing feasible is known (`best` is None) only the chances count: first into the fence.
+    """
+
+    objective: SharedProcess
+    best: float | None
+    chances: tuple[Chance, ...] = ()
+
+    @property
+    def processes(self) -> tuple[SharedProcess, ...]:
+        """Every model that is asked, in the order in which `value` takes its predictions."""
+        needed = () if self.best is None else (self.objective,)
+        return (*needed, *(c.process for c in self.chances))
+
+    def value(self, predictions: Sequence[tuple[Array, Array]]) -> Array:
+        """Return the acquisition from each model's means and deviations."""
+        total = np.zeros(len(predictions[0][0]))
+        rest = list(predictions)
+        if self.best is not None:
+            total += log_expected_improvement(*rest.pop(0), self.best)
+        for chance, (mean, sd) in zip(self.chances, rest, strict=True):
+            total += chance.log(mean, sd)
+        return total
+
+    def value_with_gradient(
+        self, predictions: Sequence[tuple[float, float]]
+    ) -> tuple[float, list[tuple[float, float]]]:
+        """Return the acquisition of one pipeline, and its derivatives in each mean and deviation."""
+        total, slopes = 0.0, []
+        rest = list(predictions)
+        if self.best is not None:
+            found = log_expected_improvement_with_gradient(*rest.pop(0), self.best)
+            total += float(found[0])
+            slopes.append((float(found[1]), float(found[2])))
+        for chance, (mean, sd) in zip(self.chances, rest, strict=True):
+            value, by_mean, by_sd = chance.log_with_gradient(mean, sd)
+            total += value
+            slopes.append((by_mean, by_sd))
+        return total, slopes
+
+    def believing(self, parts: Sequence[Part]) -> Promise:
+        """Return the acquisition if pipelines that are being measured turn out as predicted."""
+        chances = tuple(replace(c, process=_believing(c.process, parts)) for c in self.chances)
+        return Promise(_believing(self.objective, parts), self.best, chances)
+
+
+def _believing(process: SharedProcess, parts: Sequence[Part]) -> SharedProcess:
+    return process.extend(parts, process.predict_pipelines(parts)[0])

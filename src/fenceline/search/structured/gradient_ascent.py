@@ -1,0 +1,134 @@
+"""Gradient steps on the acquisition: the last digits of the continuous hyper-parameters."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.optimize import Bounds, minimize
+
+from fenceline.problem.parameter import Real
+from fenceline.problem.space import Choices
+from fenceline.search.structured.acquisition import Promise
+from fenceline.search.surrogates.matern import matern_at
+from fenceline.search.surrogates.pipeline_gp import SharedProcess
+from fenceline.search.surrogates.pipeline_kernel import APART, Structure
+
+Array = NDArray[np.float64]
+Indices = NDArray[np.intp]
+
+_STEPS = 12
+
+
+def ascend(promise: Promise, structure: Structure, z: Choices, theta: Array) -> tuple[float, Array]:
+    """Return the log acquisition and theta after L-BFGS steps of the active real hyper-parameters."""
+    space = structure.space
+    columns = np.array(
+        [k for k in space.active(z) if isinstance(space.parameters[k], Real)], dtype=np.intp
+    )
+    slices = [_Slice.of(process, structure, z) for process in promise.processes]
+    theta = theta.copy()
+    features = [part.features[0] for part in structure.parts(np.array([z]), theta[None])]
+    # Where each real hyper-parameter stands among the features: only those move.
+    places = [(i, np.flatnonzero(np.isin(structure.columns[i], columns))) for i in range(len(z))]
+    rank = {int(k): n for n, k in enumerate(columns)}
+    moving = [(i, at, [rank[int(k)] for k in structure.columns[i][at]]) for i, at in places]
+
+    def downhill(x: Array) -> tuple[float, Array]:
+        for i, at, which in moving:
+            features[i][at] = x[which] - 0.5
+        predictions = [s.predict(features) for s in slices]
+        value, slopes = promise.value_with_gradient([(mean, sd) for mean, sd, _, _ in predictions])
+        gradient = np.zeros(len(theta))
+        for (by_mean, by_sd), (_, _, mean_gradient, sd_gradient) in zip(
+            slopes, predictions, strict=True
+        ):
+            gradient += by_mean * mean_gradient + by_sd * sd_gradient
+        return -value, -gradient[columns]
+
+    start = theta[columns]
+    if len(columns) == 0:
+        return -downhill(start)[0], theta
+    end = minimize(
+        downhill,
+        start,
+        jac=True,
+        method="L-BFGS-B",
+        bounds=Bounds(np.zeros(len(start)), np.ones(len(start))),
+        options={"maxiter": _STEPS, "ftol": 1e-6},
+    )
+    theta[columns] = end.x
+    return -float(end.fun), theta
+
+
+@dataclass(frozen=True, slots=True)
+class _Slice:
+    """A process seen from one choice of algorithms, where only hyper-parameters move.
+
+    What the modules have in common with evaluations of the same algorithm is laid out as one table,
+    a row for each module and such evaluation, so that an L-BFGS step costs a handful of array
+    operations and not a handful for each module.
+    """
+
+    process: SharedProcess
+    module: Indices  # of each row
+    rows: Indices  # and its evaluation
+    features: tuple[Indices, ...]  # of each module: which of them vary with its algorithm
+    columns: Indices  # of theta, behind all those features
+    scales: Array
+    owned: Array  # 1 where a feature belongs to the row's module
+    known: Array  # the evaluations' scaled features there, and 0 elsewhere
+    constants: Array
+    materns: Array
+    width: int
+
+    @classmethod
+    def of(cls, process: SharedProcess, structure: Structure, z: Choices) -> _Slice:
+        rows = [np.flatnonzero(process.parts[i].algorithm == j) for i, j in enumerate(z)]
+        features = tuple(structure.features_of(i, j) for i, j in enumerate(z))
+        columns = np.concatenate([structure.columns[i][own] for i, own in enumerate(features)])
+        module = np.repeat(np.arange(len(z)), [len(r) for r in rows])
+        of_feature = np.repeat(np.arange(len(z)), [len(own) for own in features])
+        owned = np.equal.outer(module, of_feature)
+        known = np.zeros(owned.shape)
+        for i, (at, own) in enumerate(zip(rows, features, strict=True)):
+            known[np.ix_(module == i, of_feature == i)] = process.parts[i].features[np.ix_(at, own)]
+        amplitudes = process.amplitudes
+        scales = amplitudes.length_scales[columns]
+        return cls(
+            process,
+            module,
+            np.concatenate(rows),
+            features,
+            columns,
+            scales,
+            owned.astype(np.float64),
+            known / scales,
+            amplitudes.constant[module],
+            amplitudes.matern[module],
+            len(structure.space.parameters),
+        )
+
+    def predict(self, features: list[Array]) -> tuple[float, float, Array, Array]:
+        """Return mean and deviation of one pipeline, and their gradients in theta."""
+        process, amplitudes, n = self.process, self.process.amplitudes, len(self.process.z)
+        at = np.concatenate([f[own] for f, own in zip(features, self.features, strict=True)])
+        apart = self.owned * (at / self.scales) - self.known
+        correlation, slope = matern_at(5.0 * np.einsum("ij,ij->i", apart, apart))
+        factors = np.full((len(features), n), APART)
+        factors[self.module, self.rows] += (1.0 - APART) * correlation
+        product = amplitudes.interaction * factors.prod(axis=0)
+        cross = product + np.bincount(self.rows, self.constants + self.materns * correlation, n)
+        white = process.whitener @ cross
+        back = white @ process.whitener
+        sd = math.sqrt(max(amplitudes.prior_variance - float(white @ white), 1e-12))
+        # d M / d x = -5/3 slope (x - x') / l, in scaled coordinates, wherever M enters.
+        others = product[self.rows] / factors[self.module, self.rows]
+        pull = slope * (self.materns + (1.0 - APART) * others) * (-5.0 / 3.0)
+        both = np.stack([process.weights[self.rows], back[self.rows] / -sd]) * pull
+        gradients = np.zeros((2, self.width))
+        # A category has several features in one column; it does not move, and the last may stand.
+        gradients[:, self.columns] = both @ apart / self.scales
+        return process.constant + float(cross @ process.weights), sd, gradients[0], gradients[1]

@@ -1,0 +1,244 @@
+"""theta-min and z-min on the *acquisition*: alternate over modules until no block can do better.
+
+Measured alternation spends evaluations to learn that a block has nothing to gain while the other
+stands still. On the surrogate alternation is free, so the blocks settle first and only what they
+agree on is measured.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from fenceline.problem.space import Choices
+from fenceline.search.structured.acquisition import Promise
+from fenceline.search.structured.gradient_ascent import ascend
+from fenceline.search.structured.lattice import Lattice
+from fenceline.search.surrogates.pipeline_kernel import Structure
+
+Array = NDArray[np.float64]
+Indices = NDArray[np.intp]
+
+
+Allows = Callable[[Choices, Array], bool]
+"""Whether the problem's rules leave a pipeline to be tried."""
+
+_EXACT = 16  # components per start and module whose acquisition is computed exactly
+_MOST_ASKED = 64  # components per start and module that the rules are asked about
+
+
+@dataclass(frozen=True, slots=True)
+class Candidate:
+    """A pipeline and the log acquisition it promises."""
+
+    value: float
+    z: Choices
+    theta: Array
+
+
+@dataclass(frozen=True, slots=True)
+class Search:
+    """How thoroughly the acquisition is maximised."""
+
+    starts: int = 4
+    elites: int = 10
+    random: int = 4
+    local: int = 32
+    sweeps: int = 3
+    rounds: int = 1
+
+    def __call__(
+        self,
+        promise: Promise,
+        structure: Structure,
+        lattice: Lattice,
+        z: Indices,
+        theta: Array,
+        rng: np.random.Generator,
+        allows: Allows | None = None,
+    ) -> list[Candidate]:
+        """Return promising pipelines, best first; `z` and `theta` hold what is known, best first."""
+        climb = _Climb(promise, structure, rng, allows)
+        modules = structure.space.modules
+        elite_z, elite_theta = z[: self.elites], theta[: self.elites]
+        near = rng.integers(len(elite_z), size=self.local)
+        steps = 10.0 ** rng.uniform(-2.5, -0.5, self.local)
+        near_z, near_theta = elite_z[near], lattice.perturb(rng, elite_theta[near], steps)
+        drawn = lattice.sample(rng, self.random)
+
+        # z-min: every algorithm with its best known hyper-parameters, a few random ones, and the
+        # components of the best pipelines with small changes.
+        pools = []
+        for i, module in enumerate(modules):
+            count = len(module.algorithms)
+            best_known = np.unique(z[:, i], return_index=True)[1]
+            algorithm = np.concatenate(
+                [
+                    elite_z[:, i],
+                    z[best_known, i],
+                    np.tile(np.arange(count), self.random),
+                    near_z[:, i],
+                ]
+            )
+            rows = np.concatenate(
+                [elite_theta, theta[best_known], np.repeat(drawn, count, axis=0), near_theta]
+            )
+            pools.append(climb.pool(i, algorithm, rows))
+        starts = np.arange(min(self.starts, len(elite_z)))
+        chosen, values = climb(pools, np.tile(starts[:, None], len(modules)), self.sweeps)
+        found = [
+            Candidate(float(values[s]), *_assembled(structure, pools, chosen[s]))
+            for s in np.argsort(-values, kind="stable")
+        ]
+
+        # theta-min: the best, by steps on the lattice and then by gradient steps.
+        refined = self._refine(climb, lattice, found[0], rng)
+        value, moved = ascend(promise, structure, refined.z, refined.theta)
+        if value > refined.value:
+            found.insert(0, Candidate(value, refined.z, moved))
+        return [found[0], refined, *found[1:]]
+
+    def _refine(
+        self, climb: _Climb, lattice: Lattice, candidate: Candidate, rng: np.random.Generator
+    ) -> Candidate:
+        structure = climb.structure
+        for size in 0.2 * 0.2 ** np.arange(self.rounds):
+            rows = np.repeat(candidate.theta[None], self.local + 1, axis=0)
+            rows[1:] = lattice.perturb(rng, rows[1:], size * rng.uniform(0.2, 1.0, self.local))
+            pools = [climb.pool(i, np.full(len(rows), j), rows) for i, j in enumerate(candidate.z)]
+            chosen, values = climb(pools, np.zeros((1, len(pools)), dtype=np.intp), 1)
+            if values[0] > candidate.value:
+                candidate = Candidate(float(values[0]), *_assembled(structure, pools, chosen[0]))
+        return candidate
+
+
+@dataclass(frozen=True, slots=True)
+class _Pool:
+    """Components that one module may take, and what each shares with the evaluations of each model."""
+
+    algorithm: Indices
+    theta: Array
+    effects: tuple[tuple[Array, Array], ...]
+
+
+@dataclass(frozen=True, slots=True)
+class _Climb:
+    """Coordinate ascent over modules: the component of one module moves, the others stand still."""
+
+    promise: Promise
+    structure: Structure
+    rng: np.random.Generator
+    allows: Allows | None
+
+    def pool(self, i: int, algorithm: Indices, theta: Array) -> _Pool:
+        part = self.structure.part(i, algorithm, theta)
+        return _Pool(algorithm, theta, tuple(p.effects(i, part) for p in self.promise.processes))
+
+    def __call__(
+        self, pools: Sequence[_Pool], chosen: Indices, sweeps: int
+    ) -> tuple[Indices, Array]:
+        """Move all starts (rows of component indices) uphill together."""
+        chosen = chosen.copy()
+        values = np.full(len(chosen), -np.inf)
+        for _ in range(sweeps):
+            before = chosen.copy()
+            totals = self._totals(pools, chosen)
+            for i in self.rng.permutation(len(pools)):
+                pool, old = pools[i], chosen[:, i]
+                # The module that moves leaves the totals, and comes back with what it chose.
+                for (terms, factors), (term, factor) in zip(totals, pool.effects, strict=True):
+                    terms -= term[old]
+                    factors /= factor[old]
+                along = self._along(pools, chosen, int(i), totals)
+                chosen[:, i] = new = along.argmax(axis=1)
+                for (terms, factors), (term, factor) in zip(totals, pool.effects, strict=True):
+                    terms += term[new]
+                    factors *= factor[new]
+                values = along.max(axis=1)
+            if (chosen == before).all():
+                break
+        return chosen, values
+
+    def _totals(self, pools: Sequence[_Pool], chosen: Indices) -> list[tuple[Array, Array]]:
+        """Return, for each model, the sum of the modules' terms and the product of their factors."""
+        totals = []
+        for m, process in enumerate(self.promise.processes):
+            parts = [
+                (p.effects[m][0][c], p.effects[m][1][c])
+                for p, c in zip(pools, chosen.T, strict=True)
+            ]
+            factors = np.prod([factor for _, factor in parts], axis=0)
+            totals.append(
+                (
+                    np.sum([term for term, _ in parts], axis=0),
+                    process.amplitudes.interaction * factors,
+                )
+            )
+        return totals
+
+    def _along(
+        self,
+        pools: Sequence[_Pool],
+        chosen: Indices,
+        i: int,
+        others: Sequence[tuple[Array, Array]],
+    ) -> Array:
+        """Return the acquisition of every start with every component of module i.
+
+        Only components that look best under an optimistic deviation are worth the exact one, which
+        costs a product with an n x n matrix; the others are out of the race.
+        """
+        processes = self.promise.processes
+        crosses = []
+        for (terms, factors), (term, factor) in zip(others, pools[i].effects, strict=True):
+            cross = factors[:, None] * factor
+            cross += term
+            cross += terms[:, None]
+            crosses.append(cross.reshape(-1, term.shape[1]))
+        rough = [p.predict_roughly(cross) for p, cross in zip(processes, crosses, strict=True)]
+        hopes = self.promise.value(rough).reshape(len(chosen), -1)
+        count = hopes.shape[1]
+        rows = np.arange(hopes.size)
+        if self.allows is not None:
+            rows = self._allowed(pools, chosen, i, hopes)
+        elif count > _EXACT:
+            best = np.argpartition(-hopes, _EXACT, axis=1)[:, :_EXACT]
+            rows = (best + count * np.arange(len(chosen))[:, None]).ravel()
+        exact = [p.predict(cross[rows]) for p, cross in zip(processes, crosses, strict=True)]
+        values = np.full(hopes.size, -np.inf)
+        values[rows] = self.promise.value(exact)
+        return values.reshape(hopes.shape)
+
+    def _allowed(
+        self, pools: Sequence[_Pool], chosen: Indices, i: int, hopes: Array
+    ) -> NDArray[np.intp]:
+        """Return the most hopeful components that the rules allow, and where each start stands."""
+        assert self.allows is not None
+        rows: list[int] = []
+        for s, (start, row) in enumerate(zip(chosen, hopes, strict=True)):
+            kept = [int(start[i])]
+            for c in np.argsort(-row, kind="stable")[:_MOST_ASKED]:
+                moved = start.copy()
+                moved[i] = c
+                if c != start[i] and self.allows(*_assembled(self.structure, pools, moved)):
+                    kept.append(int(c))
+                if len(kept) == _EXACT:
+                    break
+            rows += [s * hopes.shape[1] + c for c in kept]
+        return np.array(rows, dtype=np.intp)
+
+
+def _assembled(
+    structure: Structure, pools: Sequence[_Pool], chosen: Indices
+) -> tuple[Choices, Array]:
+    """Put the chosen components together; what is not active is NaN."""
+    theta = np.full(len(structure.space.parameters), np.nan)
+    z = []
+    for i, (pool, c) in enumerate(zip(pools, chosen, strict=True)):
+        z.append(int(pool.algorithm[c]))
+        columns = structure.space.columns[i][z[i]]
+        theta[columns] = pool.theta[c, columns]
+    return tuple(z), theta

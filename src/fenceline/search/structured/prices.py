@@ -1,0 +1,93 @@
+"""Multipliers from the models: what the constraints press with where the best pipeline stands.
+
+At a minimiser the gradient of the loss is held by those of the active constraints and by the ends
+of the ranges. The multipliers that balance them best in the sense of least squares (Nocedal and
+Wright, *Numerical Optimization*, eq. 18.21, with signs) need no minimiser of the Lagrangian, which
+dual ascent over a handful of measurements never reaches: there the multiplier of a constraint that
+the search learned to respect stayed near zero.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.optimize import nnls
+
+from fenceline.problem.parameter import Real
+from fenceline.problem.space import Choices, Space
+from fenceline.search.surrogates.metric_model import MetricModel
+from fenceline.search.surrogates.pipeline_kernel import Structure
+
+Array = NDArray[np.float64]
+
+_STEP = 1e-3  # of a range: far below any length scale, far above rounding
+_AT_END = 1e-6
+_NEAR = 0.05  # a constraint is active if a step of so much of the ranges would reach its bound
+_RELUCTANCE = 0.1  # of such a constraint to share the load of nearer ones
+
+
+def reals(space: Space, z: Choices) -> NDArray[np.intp]:
+    """Return the active real hyper-parameters: what can give way when a bound moves a little."""
+    active = space.active(z)
+    return np.array([k for k in active if isinstance(space.parameters[k], Real)], dtype=np.intp)
+
+
+def gradient(model: MetricModel, structure: Structure, z: Choices, theta: Array, y: float) -> Array:
+    """Return the slope of a metric, measured as `y`, along each active real hyper-parameter."""
+    columns = reals(structure.space, z)
+    assert model.process is not None, "update() comes first"
+    assert model.warp is not None
+    low = np.repeat(theta[None], len(columns), axis=0)
+    high = low.copy()
+    rows = np.arange(len(columns))
+    low[rows, columns] = np.maximum(theta[columns] - _STEP, 0.0)
+    high[rows, columns] = np.minimum(theta[columns] + _STEP, 1.0)
+    both = np.tile(np.array(z, dtype=np.intp), (2 * len(columns), 1))
+    means = model.process.predict_pipelines(structure.parts(both, np.vstack([low, high])))[0]
+    width = high[rows, columns] - low[rows, columns]
+    rise = means[len(columns) :] - means[: len(columns)]
+    return np.asarray(rise / width / model.warp.slope(y))
+
+
+def balance(
+    loss: Array, constraints: Array, excess: Array, equal: NDArray[np.bool_], place: Array
+) -> Array:
+    """Return the multipliers that best hold the gradient of the loss.
+
+    Parameters
+    ----------
+    loss : array of shape (d,)
+        Its gradient.
+    constraints : array of shape (m, d)
+        Their gradients.
+    excess : array of shape (m,)
+        How far each lies beyond its bound; one that lies well inside has multiplier 0.
+    equal : boolean array of shape (m,)
+        Whether the multiplier may be negative.
+    place : array of shape (d,)
+        Where in the unit cube this is: its sides push back, too.
+    """
+    sizes = np.maximum(np.linalg.norm(constraints, axis=1), 1e-300)
+    distance = np.where(equal, 0.0, np.maximum(-excess, 0.0) / sizes)
+    active = np.flatnonzero(distance <= _NEAR)
+    signed = active[equal[active]]
+    sides = np.eye(len(place))
+    columns = [
+        constraints[active].T,
+        -constraints[signed].T,
+        -sides[:, place <= _AT_END],
+        sides[:, place >= 1.0 - _AT_END],
+    ]
+    matrix = np.hstack(columns)
+    # Columns of one length, so that no unit makes the least squares ill-conditioned.
+    lengths = np.maximum(np.linalg.norm(matrix, axis=0), 1e-300)
+    # Where two constraints pull the same way, the nearer one is at work.
+    reluctance = np.zeros(matrix.shape[1])
+    reluctance[: len(active)] = _RELUCTANCE * distance[active] / _NEAR
+    system = np.vstack([matrix / lengths, np.diag(reluctance)])
+    wanted = np.append(-loss, np.zeros(len(reluctance)))
+    found = nnls(system, wanted)[0] / lengths if matrix.size else np.zeros(len(lengths))
+    multipliers = np.zeros(len(excess))
+    multipliers[active] = found[: len(active)]
+    multipliers[signed] -= found[len(active) : len(active) + len(signed)]
+    return multipliers

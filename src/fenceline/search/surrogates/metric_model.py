@@ -1,0 +1,98 @@
+"""A metric over all evaluated pipelines: warp, hyper-parameters and process, kept up to date cheaply."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+
+import numpy as np
+
+from fenceline.search.surrogates.matern import Array, Indices
+from fenceline.search.surrogates.pipeline_gp import SharedProcess, condition
+from fenceline.search.surrogates.pipeline_kernel import Amplitudes, Part, Structure
+from fenceline.search.surrogates.pipeline_likelihood import fit
+from fenceline.search.surrogates.warp import Warp
+
+_GROWTH = 1.1  # hyper-parameters are fitted anew when there is a tenth more to learn from
+_REMATCH = 1.5  # the transformation is chosen anew when there is half as much again
+_FIRST_STEPS, _LATER_STEPS = 40, 10
+_MOST_UNFITTED = 50  # but never more evaluations than this are taken in without
+# Late in a search most evaluations say little about the best region. With 150 kept of 300 no
+# difference in regret was seen on six problems, at about half the time per suggestion.
+_MOST_FITTED = 200  # evaluations that hyper-parameters are learned from
+_MOST_KEPT = 300  # evaluations that the process remembers
+
+
+@dataclass
+class MetricModel:
+    """Learns one metric; `update` after each evaluation, then read `process`."""
+
+    structure: Structure
+    transform: bool = True
+    warp: Warp | None = None
+    process: SharedProcess | None = None
+    _starts: dict[bool, Array] = field(default_factory=dict)
+    _fitted_at: int = 0
+    _competed_at: int = 0
+    _seen: int = 0
+
+    def update(self, parts: Sequence[Part], y: Array) -> SharedProcess:
+        """Take in everything measured so far; only what is new costs anything, most of the time."""
+        n = len(y)
+        due = min(_GROWTH * self._fitted_at, self._fitted_at + _MOST_UNFITTED)
+        if self.process is None or self.warp is None or n >= max(due, self._fitted_at + 1):
+            self._refit(parts, y)
+        elif n > self._seen:
+            new = slice(self._seen, n)
+            self.process = self.process.extend([part[new] for part in parts], self.warp(y[new]))
+        self._seen = n
+        assert self.process is not None
+        return self.process
+
+    def warped(self, value: float) -> float:
+        """Return where a value of the metric lies for the process."""
+        assert self.warp is not None, "update() comes first"
+        return float(self.warp(np.array([value]))[0])
+
+    def _contenders(self, n: int) -> tuple[bool, ...]:
+        """Return which transformations are fitted: both from time to time, else the last winner."""
+        if not self.transform:
+            return (False,)
+        if self.warp is None or n >= _REMATCH * self._competed_at:
+            self._competed_at = n
+            return (False, True)
+        return (self.warp.logarithmic,)
+
+    def _refit(self, parts: Sequence[Part], y: Array) -> None:
+        learn = _informative(y, _MOST_FITTED)
+        candidates = []
+        for logarithmic in self._contenders(len(y)):
+            warp = Warp.of(y[learn], logarithmic=logarithmic)
+            start = self._starts.get(logarithmic)
+            steps = _FIRST_STEPS if start is None else _LATER_STEPS
+            value, found = fit(
+                self.structure, [part[learn] for part in parts], warp(y[learn]), start, steps
+            )
+            self._starts[logarithmic] = found
+            candidates.append((value - warp.log_slope(y[learn]), warp, found))
+        _, self.warp, found = min(candidates, key=lambda candidate: candidate[0])
+        keep = _informative(y, _MOST_KEPT)
+        amplitudes = Amplitudes.of(found, len(parts))
+        self.process = condition(
+            self.structure, amplitudes, [part[keep] for part in parts], self.warp(y[keep])
+        )
+        self._fitted_at = len(y)
+
+
+def _informative(y: Array, most: int) -> Indices:
+    """Return the rows to learn from: all, or the better half and an even selection of the rest."""
+    if len(y) <= most:
+        return np.arange(len(y))
+    order = np.argsort(y, kind="stable")
+    half = most // 2
+    rest = order[half:]
+    return np.sort(
+        np.concatenate(
+            [order[:half], rest[np.linspace(0, len(rest) - 1, most - half).astype(np.intp)]]
+        )
+    )

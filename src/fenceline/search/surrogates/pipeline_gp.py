@@ -1,0 +1,107 @@
+"""One Gaussian process over *all* evaluated pipelines, on the kernel of :mod:`structure`."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from fenceline.search.surrogates.gaussian_process import inverse_factor, profile
+from fenceline.search.surrogates.matern import Array
+from fenceline.search.surrogates.pipeline_kernel import (
+    Amplitudes,
+    Part,
+    Structure,
+    assemble,
+    compare,
+    effect,
+)
+
+JITTER = 1e-10
+
+
+@dataclass(frozen=True, slots=True)
+class SharedProcess:
+    """A process conditioned on standardised observations; made by :func:`condition`, never changed."""
+
+    structure: Structure
+    amplitudes: Amplitudes
+    parts: tuple[Part, ...]
+    z: Array
+    whitener: Array
+    constant: float
+    weights: Array
+
+    def effects(self, i: int, part: Part) -> tuple[Array, Array]:
+        """Return what module i of some pipelines shares with every evaluation."""
+        return _effects(self.structure, self.amplitudes, i, part, self.parts[i])
+
+    def predict(self, cross: Array) -> tuple[Array, Array]:
+        """Return mean and standard deviation from kernel rows, as :func:`structure.assemble` makes them."""
+        white = cross @ self.whitener.T
+        left = self.amplitudes.prior_variance - np.einsum("ij,ij->i", white, white)
+        return self.constant + cross @ self.weights, np.sqrt(np.maximum(left, 1e-12))
+
+    def predict_roughly(self, cross: Array) -> tuple[Array, Array]:
+        """Return the mean, and an upper bound of the deviation at a fraction of the cost.
+
+        The bound is what is left when only the most similar evaluation is known.
+        """
+        variance = self.amplitudes.prior_variance
+        left = variance - cross.max(axis=1) ** 2 / (variance + self.amplitudes.noise + JITTER)
+        return self.constant + cross @ self.weights, np.sqrt(np.maximum(left, 1e-12))
+
+    def predict_pipelines(self, parts: Sequence[Part]) -> tuple[Array, Array]:
+        """Return mean and standard deviation of whole pipelines."""
+        return self.predict(
+            assemble(self.amplitudes, [self.effects(i, p) for i, p in enumerate(parts)])
+        )
+
+    @property
+    def smoothed(self) -> Array:
+        """The mean at the evaluated pipelines: observations with their noise taken out."""
+        return self.z - (self.amplitudes.noise + JITTER) * self.weights
+
+    def extend(self, parts: Sequence[Part], z: Array) -> SharedProcess:
+        """Return the process with more evaluations, measured or believed; O(n^2) each.
+
+        The inverse Cholesky factor grows by a block, as the factor itself would.
+        """
+        effects = [self.effects(i, part) for i, part in enumerate(parts)]
+        border = assemble(self.amplitudes, effects) @ self.whitener.T
+        corner = inverse_factor(_kernel(self.structure, self.amplitudes, parts) - border @ border.T)
+        n, m = len(self.z), len(z)
+        whitener = np.zeros((n + m, n + m))
+        whitener[:n, :n] = self.whitener
+        whitener[n:, :n] = -corner @ border @ self.whitener
+        whitener[n:, n:] = corner
+        observed = np.concatenate([self.z, z])
+        constant, weights = profile(whitener, observed)
+        joined = tuple(old.joined(new) for old, new in zip(self.parts, parts, strict=True))
+        return replace(
+            self, parts=joined, z=observed, whitener=whitener, constant=constant, weights=weights
+        )
+
+
+def condition(
+    structure: Structure, amplitudes: Amplitudes, parts: Sequence[Part], z: Array
+) -> SharedProcess:
+    """Return the process with the given hyper-parameters, conditioned on standardised observations."""
+    whitener = inverse_factor(_kernel(structure, amplitudes, parts))
+    constant, weights = profile(whitener, z)
+    return SharedProcess(structure, amplitudes, tuple(parts), z, whitener, constant, weights)
+
+
+def _effects(
+    structure: Structure, amplitudes: Amplitudes, i: int, left: Part, right: Part
+) -> tuple[Array, Array]:
+    same, correlation, _ = compare(left, right, amplitudes.length_scales[structure.columns[i]])
+    return effect(amplitudes, i, same, correlation)
+
+
+def _kernel(structure: Structure, amplitudes: Amplitudes, parts: Sequence[Part]) -> Array:
+    effects = [_effects(structure, amplitudes, i, part, part) for i, part in enumerate(parts)]
+    kernel = assemble(amplitudes, effects)
+    kernel.flat[:: len(kernel) + 1] += amplitudes.noise + JITTER
+    return kernel

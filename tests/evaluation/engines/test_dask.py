@@ -1,0 +1,193 @@
+import contextlib
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Iterator
+from functools import partial
+from pathlib import Path
+
+import pytest
+
+import fenceline as fl
+from fenceline.baselines import RandomSearch
+from fenceline.errors import EngineError
+from fenceline.evaluation.evaluator import Progress
+from fenceline.evaluation.limits import Limits
+from fenceline.store import Finish, read_run
+from fenceline.testing.faults import EngineFactory, EngineFaultSuite, collect
+
+distributed = pytest.importorskip(
+    "distributed", reason="Dask is not installed; pip install fenceline[dask]"
+)
+from fenceline.evaluation.engines.dask import Dask  # noqa: E402 - only after Dask is known to be there
+
+# Dask's own threads may close sockets after the test that opened them.
+pytestmark = pytest.mark.filterwarnings("default::ResourceWarning", "default::DeprecationWarning")
+
+
+class Cluster:
+    """A real scheduler and real workers on the loopback interface."""
+
+    def __init__(self, directory: Path) -> None:
+        self._directory = directory
+        self._processes: list[subprocess.Popen[bytes]] = []
+        self.scheduler = self.start_scheduler()
+
+    def start_scheduler(self, port: int = 0) -> "subprocess.Popen[bytes]":
+        file = self._directory / "scheduler.json"
+        file.unlink(missing_ok=True)
+        process = self._dask(
+            "scheduler", "--host", "127.0.0.1", "--port", port, "--scheduler-file", file
+        )
+        until = time.monotonic() + 30
+        while not file.exists() and time.monotonic() < until:
+            time.sleep(0.05)
+        self.address: str = json.loads(file.read_text())["address"]
+        return process
+
+    def start_worker(self) -> "subprocess.Popen[bytes]":
+        place = self._directory / f"worker-{len(self._processes)}"
+        return self._dask(
+            "worker",
+            self.address,
+            "--nthreads",
+            1,
+            "--local-directory",
+            place,
+            "--host",
+            "127.0.0.1",
+        )
+
+    def _dask(self, *arguments: object) -> "subprocess.Popen[bytes]":
+        with (self._directory / "log").open("ab") as log:
+            process = subprocess.Popen(
+                [sys.executable, "-m", "dask", *map(str, arguments), "--no-dashboard"],
+                stdout=log,
+                stderr=log,
+                start_new_session=True,
+            )
+        self._processes.append(process)
+        return process
+
+    def kill(self, process: "subprocess.Popen[bytes]") -> None:
+        with contextlib.suppress(ProcessLookupError):
+            os.killpg(process.pid, signal.SIGKILL)
+        process.wait()
+
+    def close(self) -> None:
+        for process in reversed(self._processes):
+            self.kill(process)
+
+
+@contextlib.contextmanager
+def open_cluster(directory: Path, workers: int) -> Iterator[Cluster]:
+    with contextlib.closing(Cluster(directory)) as cluster:
+        for _ in range(workers):
+            cluster.start_worker()
+        with distributed.Client(cluster.address, set_as_default=False) as client:
+            if workers:
+                client.wait_for_workers(workers, timeout=60)
+        yield cluster
+
+
+@pytest.fixture(scope="module")
+def cluster(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Cluster]:
+    with open_cluster(tmp_path_factory.mktemp("dask"), 2) as cluster:
+        yield cluster
+
+
+class TestDaskUnderFaults(EngineFaultSuite):
+    @pytest.fixture
+    def factory(self, cluster: Cluster) -> EngineFactory:
+        return partial(Dask, cluster.address)
+
+
+def pausing() -> Callable[[float], int]:
+    def pause(seconds: float) -> int:
+        time.sleep(seconds)
+        return os.getppid()
+
+    return pause  # a local function travels as a whole: workers cannot import this file
+
+
+def test_work_of_a_lost_worker_is_done_by_another_and_late_workers_join(tmp_path: Path) -> None:
+    with open_cluster(tmp_path, 1) as cluster, contextlib.closing(Dask(cluster.address)) as engine:
+        engine.put(pausing())
+        first = cluster._processes[-1]
+        for ticket in range(4):
+            engine.submit(ticket, 0.5)
+        before = collect(engine, 1)
+        cluster.kill(first)
+        cluster.start_worker()
+        after = collect(engine, 3)
+    assert {outcome.status for outcome in (before | after).values()} == {"ok"}
+    homes = {outcome.value for outcome in before.values()}
+    assert homes.isdisjoint(outcome.value for outcome in after.values())
+
+
+def test_a_scheduler_that_comes_back_gets_the_pending_work_again(tmp_path: Path) -> None:
+    with open_cluster(tmp_path, 1) as cluster, contextlib.closing(Dask(cluster.address)) as engine:
+        engine.put(pausing())
+        for ticket in range(4):
+            engine.submit(ticket, 0.5)
+        found = collect(engine, 1)
+        for process in list(cluster._processes):
+            cluster.kill(process)
+        cluster.start_scheduler(port=int(cluster.address.rpartition(":")[2]))
+        cluster.start_worker()
+        found |= collect(engine, 3)
+    assert {outcome.status for outcome in found.values()} == {"ok"}
+
+
+def test_a_scheduler_that_stays_away_ends_the_run_and_what_finished_is_kept(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("fenceline.evaluation.engines.dask.PATIENCE_SECONDS", 1.0)
+    space = fl.Space([fl.Module("model", [fl.Algorithm("ridge", {"alpha": fl.Real(0.0, 4.0)})])])
+    run = tmp_path / "run"
+    with open_cluster(tmp_path, 1) as cluster:
+
+        def kill(progress: Progress) -> None:
+            if progress.count == 3:
+                cluster.kill(cluster.scheduler)
+
+        with pytest.raises(EngineError, match="went away and did not come back"):
+            fl.minimize(
+                fl.Problem(space, lambda _: {"loss": 1.0}),
+                evaluations=1000,
+                engine=cluster.address.replace("tcp", "dask"),
+                run_dir=run,
+                algorithm=RandomSearch(),
+                callbacks=[kill],
+            )
+    assert len([event for event in read_run(run)[1] if isinstance(event, Finish)]) >= 3
+
+
+def test_a_client_is_used_as_it_is_and_not_closed(cluster: Cluster) -> None:
+    with distributed.Client(cluster.address, set_as_default=False) as client:
+        with contextlib.closing(Dask(client, Limits(seconds=10))) as engine:
+            assert engine.workers == 2
+            engine.put(abs)
+            engine.submit(0, -3)
+            assert collect(engine, 1)[0].value == 3
+        assert client.status == "running"
+
+
+def test_an_address_where_nobody_answers_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("fenceline.evaluation.engines.dask.CONNECT_SECONDS", 1.0)
+    with pytest.raises(EngineError, match=r"No Dask scheduler answers at tcp://127\.0\.0\.1:9 "):
+        Dask("tcp://127.0.0.1:9")
+
+
+def test_a_cluster_without_workers_is_not_waited_for_for_ever(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("fenceline.evaluation.engines.dask.PATIENCE_SECONDS", 1.0)
+    with open_cluster(tmp_path, 0) as cluster, contextlib.closing(Dask(cluster.address)) as engine:
+        engine.put(abs)
+        engine.submit(0, -3)
+        with pytest.raises(EngineError, match="no worker for 1 seconds"):
+            engine.next(30)

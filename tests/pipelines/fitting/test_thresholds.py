@@ -1,0 +1,186 @@
+import pickle
+import warnings
+
+import numpy as np
+import pytest
+from scipy.special import expit
+from sklearn.base import clone
+from sklearn.datasets import make_classification
+from sklearn.model_selection import FixedThresholdClassifier
+from sklearn.pipeline import Pipeline
+
+from fenceline import metrics
+from fenceline.errors import SpaceError
+from fenceline.estimator.estimators import FencelineClassifier
+from fenceline.estimator.learning_task import search_space
+from fenceline.metrics.resources import _predictor
+from fenceline.pipelines import build, fit, named_space, with_threshold
+from fenceline.pipelines.fitting.thresholds import decide_at, searches_threshold
+from fenceline.pipelines.spaces.operators import Setting
+from fenceline.problem.configuration import Choice
+from fenceline.problem.parameter import Integer, Real
+from fenceline.problem.space import Algorithm, Module, Space
+
+X, Y = make_classification(
+    600,
+    6,
+    n_informative=4,
+    n_redundant=0,
+    weights=[0.6],
+    class_sep=0.7,
+    flip_y=0.02,
+    random_state=4,
+)
+LABELS = np.array(["good", "bad"])[Y]  # "good" is last in order, and positive
+SPACE = Space(
+    [
+        Module("scaler", [Algorithm("StandardScaler"), Algorithm("none")]),
+        Module(
+            "estimator",
+            [
+                Algorithm("LogisticRegression", {"C": Real(0.01, 100, log=True)}),
+                Algorithm("DecisionTree", {"max_depth": Integer(1, 8)}),
+                Algorithm("GaussianNB"),
+            ],
+        ),
+    ]
+)
+
+
+def choices(model, log_odds):
+    return {
+        "scaler": Choice("StandardScaler"),
+        "estimator": Choice(model),
+        "threshold": Choice("Threshold", {"log_odds": log_odds}),
+    }
+
+
+def setting(**more):
+    return Setting("binary", *X.shape, positive="good", **more)
+
+
+def test_the_threshold_is_where_decisions_change():
+    pipeline = fit(choices("GaussianNB", 1.5), X, LABELS, setting())
+    assert type(pipeline) is Pipeline
+    assert list(pipeline.named_steps) == ["scaler", "estimator"]
+    likely = pipeline.predict_proba(X)[:, 1] >= expit(1.5)
+    assert np.array_equal(pipeline.predict(X) == "good", likely)
+    assert 0 < likely.mean() < 1
+
+
+def test_a_model_without_probabilities_is_cut_at_its_decision_value():
+    pipeline = fit(choices("sklearn.svm.LinearSVC", 0.4), X, LABELS, setting())
+    assert np.array_equal(pipeline.predict(X) == "good", pipeline.decision_function(X) >= 0.4)
+
+
+def test_a_model_with_decisions_only_is_left_as_it_is():
+    class Blunt:
+        def predict(self, X):
+            return X
+
+    blunt = Blunt()
+    assert decide_at(0.4, blunt, "good", fitted=True) is blunt
+
+
+def test_a_fitted_pipeline_can_be_pickled_cloned_and_fitted_again_as_any_other():
+    pipeline = fit(choices("GaussianNB", -1.0), X, LABELS, setting())
+    answers = pipeline.predict(X)
+    assert np.array_equal(pickle.loads(pickle.dumps(pipeline)).predict(X), answers)
+    assert np.array_equal(clone(pipeline).fit(X, LABELS).predict(X), answers)
+    built = build(choices("GaussianNB", -1.0), setting())
+    assert np.array_equal(built.fit(X, LABELS).predict(X), answers)
+
+
+def test_decisions_are_what_is_timed_where_their_threshold_was_searched():
+    pipeline = fit(choices("GaussianNB", -1.0), X, LABELS, setting())
+    assert _predictor(pipeline) == pipeline.predict
+    plain = fit({"estimator": Choice("GaussianNB")}, X, LABELS, setting())
+    assert _predictor(plain) == plain.predict_proba
+
+
+@pytest.mark.parametrize(
+    ("objective", "constraints", "searched"),
+    [
+        ("roc_auc", [], False),
+        ("roc_auc", ["size_mb <= 5", "neg_log_loss >= -9", "score_gap(roc_auc, g) <= 1"], False),
+        ("f1", [], True),
+        ("roc_auc", ["false_positive_rate <= 0.9"], True),
+        ("roc_auc", ["demographic_parity_difference(g) <= 1"], True),
+        ("roc_auc", ["equalized_odds_difference(g) <= 1"], True),
+        ("roc_auc", ["score_gap(accuracy, g) <= 1"], True),
+        ("roc_auc", ["robustness(accuracy) <= 1"], True),
+        ("roc_auc", [metrics.custom(lambda p, X, y, g: 0.0, name="cost") <= 1], True),
+    ],
+)
+def test_the_threshold_is_searched_where_decisions_matter(objective, constraints, searched):
+    groups = {"g": np.arange(600) % 2}
+    model = FencelineClassifier(objective, constraints, SPACE, evaluations=1, cv=2)
+    model.fit(X, LABELS, groups=groups)
+    assert searches_threshold(model.result_.problem.space) == searched
+    assert isinstance(model.best_pipeline_[-1], FixedThresholdClassifier) == searched
+    if searched:  # the first pipeline of a search decides at even odds
+        assert model.best_pipeline_[-1].threshold == pytest.approx(0.5)
+
+
+def test_the_user_keeps_control_of_the_threshold():
+    fixed = FencelineClassifier("f1", space=SPACE, evaluations=1, cv=2, search_threshold=False)
+    assert fixed.fit(X, LABELS).result_.problem.space == SPACE
+    own = with_threshold(SPACE, 0.5, 2.5)
+    model = FencelineClassifier("f1", space=own, evaluations=1, cv=2).fit(X, LABELS)
+    assert model.result_.problem.space == own
+    assert model.best_pipeline_[-1].threshold == pytest.approx(expit(1.5))
+    with pytest.raises(SpaceError, match="already"):
+        with_threshold(own)
+
+
+def test_named_spaces_get_the_threshold_for_two_classes_only():
+    assert searches_threshold(search_space("small", "binary", weighted=False, decides=True))
+    for task in ("multiclass", "regression"):
+        space = search_space("default", task, weighted=False, decides=True)
+        assert space == named_space("default", task)
+
+
+@pytest.mark.parametrize("seed", [0, 2, 3, 5])
+def test_a_fence_around_errors_is_met_better_with_the_threshold_than_without(seed):
+    features, y = make_classification(
+        600,
+        6,
+        n_informative=4,
+        n_redundant=0,
+        weights=[0.6],
+        class_sep=0.7,
+        flip_y=0.02,
+        random_state=seed,
+    )
+    results = {}
+    for searched in (False, True):
+        model = FencelineClassifier(
+            "recall",
+            ["false_positive_rate <= 0.02"],
+            SPACE,
+            evaluations=14,
+            cv=2,
+            random_state=seed,
+            on_infeasible="warn",
+            search_threshold=searched,
+        )
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", UserWarning)  # without, there may be no feasible one
+            results[searched] = model.fit(features, y).result_
+    best, before = results[True].best, results[False].best
+    assert best.metrics["false_positive_rate"] <= 0.02
+    assert before is None or best.objective < before.objective
+    assert results[True].feasible_fraction > results[False].feasible_fraction
+
+
+def test_few_positives_are_found_better_with_the_threshold_than_without():
+    features, y = make_classification(
+        500, 6, n_informative=4, n_redundant=0, weights=[0.93], class_sep=0.8, random_state=0
+    )
+    losses = []
+    for searched in (False, True):
+        model = FencelineClassifier(
+            "balanced_accuracy", (), SPACE, evaluations=12, cv=2, search_threshold=searched
+        )
+        losses.append(model.fit(features, y).result_.best.objective)
+    assert losses[1] < losses[0] - 0.05

@@ -1,0 +1,156 @@
+import pickle
+import warnings
+
+import numpy as np
+import pandas as pd
+import pytest
+from sklearn.datasets import make_classification
+from sklearn.linear_model import LogisticRegression
+from sklearn.metrics import roc_auc_score
+from sklearn.model_selection import StratifiedKFold
+
+from fenceline import Problem, metrics, minimize
+from fenceline.errors import DefinitionError, MeasurementError
+from fenceline.metrics import Table
+from fenceline.pipelines import CrossValidation, drop, named_space, only, preparation
+from fenceline.problem.parameter import Real
+from fenceline.problem.space import Algorithm, Module, Space
+
+X, Y = make_classification(240, 5, random_state=0)
+BAND = np.where(X[:, 0] > 0, "old", "young")
+TABLE = Table(X, Y, "binary", {"band": BAND})
+SPACE = Space(
+    [Module("estimator", [Algorithm("LogisticRegression", {"C": Real(0.01, 100, log=True)})])]
+)
+ONE = SPACE.configuration({"estimator": ("LogisticRegression", {"C": 1.0})})
+
+
+def measuring(*given, constraints=(), table=TABLE, **settings):
+    chosen = {m.name: m for m in given}
+    return CrossValidation(table, chosen, constraints, preparation(table.X), **settings)
+
+
+def test_values_are_those_of_scikit_learns_own_cross_validation():
+    measure = measuring(metrics.loss("roc_auc"))
+    expected = []
+    for train, valid in StratifiedKFold(3, shuffle=True, random_state=0).split(X, Y):
+        model = LogisticRegression(C=1.0, max_iter=500).fit(X[train], Y[train])
+        expected.append(1 - roc_auc_score(Y[valid], model.predict_proba(X[valid])[:, 1]))
+    found = measure(ONE)
+    assert [found[f"loss(roc_auc)/fold{i}"] for i in (1, 2, 3)] == pytest.approx(expected)
+    assert found["loss(roc_auc)"] == pytest.approx(np.mean(expected))
+    assert found["loss(roc_auc)/se"] == pytest.approx(np.std(expected, ddof=1) / np.sqrt(3))
+    assert found["folds"] == 3
+
+
+def test_groups_are_averaged_over_folds_before_they_are_compared():
+    gap = metrics.score_gap("roc_auc", "band")
+    found = measuring(gap)(ONE)
+    in_folds = [found[f"{gap.name}/fold{i}"] for i in (1, 2, 3)]
+    assert found[gap.name] <= np.mean(in_folds) + 1e-12
+
+
+def test_every_fold_holds_its_share_of_classes_and_groups():
+    measure = measuring(metrics.score_gap("roc_auc", "band"))
+    cells = np.char.add(BAND, Y.astype(str))
+    for _, valid in measure.splits:
+        counts = np.unique(cells[valid], return_counts=True)[1] * 3
+        assert np.allclose(counts, np.unique(cells, return_counts=True)[1], atol=3)
+
+
+def test_the_same_configuration_is_measured_alike_after_pickling():
+    measure = measuring(metrics.loss("roc_auc"), metrics.false_positive_rate())
+    assert pickle.loads(pickle.dumps(measure))(ONE) == measure(ONE)
+
+
+def test_a_pipeline_too_large_for_its_bound_stops_after_the_first_fold():
+    size = metrics.size_mb()
+    measure = measuring(metrics.loss("roc_auc"), size, constraints=[size <= 1e-6])
+    found = measure(ONE)
+    assert found["folds"] == 1
+    assert found["loss(roc_auc)"] == found["loss(roc_auc)/fold1"]
+
+
+def test_a_pipeline_near_its_bound_is_measured_in_full():
+    size = metrics.size_mb()
+    value = measuring(size)(ONE)["size_mb"]
+    measure = measuring(metrics.loss("roc_auc"), size, constraints=[size <= 0.95 * value])
+    assert measure(ONE)["folds"] == 3
+
+
+def test_a_share_is_held_out_once():
+    measure = measuring(metrics.loss("accuracy"), folds=0.25)
+    ((train, valid),) = measure.splits
+    assert len(valid) == 60
+    assert not set(train) & set(valid)
+    assert measure(ONE)["folds"] == 1
+
+
+def test_latency_comes_with_its_quantile_and_error():
+    found = measuring(metrics.latency_us(batch=100))(ONE)
+    value, error = found["latency_us(batch=100)"]
+    assert found["latency_us(batch=100)/p95"] >= value > 0
+    assert found["latency_us(batch=100)/se"] == error > 0
+
+
+def test_training_time_is_measured():
+    assert measuring(metrics.train_seconds())(ONE)["train_seconds"] > 0
+
+
+def test_warnings_are_counted_and_kept_quiet():
+    space = named_space("paper")
+    chosen = space.configuration(
+        {m.name: (m.algorithms[0].name, {}) for m in space.modules}
+        | {"selector": ("SelectFwe", {"alpha": 0.01})}
+    )
+    noise = Table(np.random.default_rng(0).normal(size=(60, 3)), np.arange(60) % 2, "binary")
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        with pytest.raises(MeasurementError, match="dropped every column"):
+            measuring(metrics.loss("roc_auc"), table=noise)(chosen)
+        constant = Table(np.column_stack([X, np.zeros(len(X))]), Y, "binary")
+        found = measuring(metrics.loss("roc_auc"), table=constant)(
+            space.configuration(dict(chosen) | {"selector": ("SelectKBest", {"k": 3})})
+        )
+    assert found["warnings"] >= 3
+
+
+def test_lower_fidelity_fits_on_fewer_rows():
+    measure = measuring(metrics.loss("roc_auc"))
+    assert measure(ONE, fidelity=0.2)["loss(roc_auc)"] != measure(ONE)["loss(roc_auc)"]
+    with pytest.raises(MeasurementError, match="fidelity"):
+        measure(ONE, fidelity=0.0)
+
+
+def test_preparation_is_fitted_within_folds():
+    # A value that only validation rows have must not become a column.
+    town = np.where(np.arange(len(Y)) % 3 == 0, "a", "b").astype(object)
+    frame = pd.DataFrame({"x": X[:, 0], "town": town})
+    measure = measuring(metrics.loss("roc_auc"), table=Table(frame, Y, "binary"))
+    train, valid = measure.splits[0]
+    frame.loc[valid[:5], "town"] = "only here"
+    fitted = measure.trial(ONE, train, valid).pipeline
+    assert "only here" not in " ".join(fitted[0].get_feature_names_out())
+
+
+def test_a_metric_of_another_task_is_refused_before_any_time_is_spent():
+    table = Table(X, np.arange(len(Y)) % 3, "multiclass")
+    with pytest.raises(DefinitionError, match="binary; this one is multiclass"):
+        measuring(metrics.false_positive_rate(), table=table)
+
+
+@pytest.mark.parametrize("folds", [1, 0, True, 1.5, "3", None])
+def test_folds_out_of_range_are_refused(folds):
+    with pytest.raises(DefinitionError, match="cv must be"):
+        measuring(metrics.loss("roc_auc"), folds=folds)
+
+
+def test_a_run_over_real_pipelines_records_failures_as_data():
+    space = drop(
+        only(named_space("default"), "estimator", "LogisticRegression", "DecisionTree"), "selector"
+    )
+    fence = [metrics.false_positive_rate() <= 0.5]
+    measure = measuring(metrics.loss("roc_auc"), metrics.false_positive_rate(), constraints=fence)
+    result = minimize(Problem(space, measure, "loss(roc_auc)", fence), evaluations=6, seed=0)
+    assert result.best is not None
+    assert all(e.ok for e in result.evaluations)

@@ -1,0 +1,170 @@
+"""Measurements that stop before their last fold, and what a run makes of them."""
+
+import numpy as np
+import pytest
+from sklearn.datasets import make_classification
+
+from fenceline import ADMM, Problem, metrics, minimize
+from fenceline.baselines import RandomSearch
+from fenceline.evaluation.incumbent import Incumbent, wants_incumbent
+from fenceline.metrics import Table
+from fenceline.metrics.metric import Reading
+from fenceline.pipelines import CrossValidation, drop, named_space, only, preparation
+from fenceline.pipelines.early_stopping import surely_beaten
+from fenceline.problem.parameter import Real
+from fenceline.problem.space import Algorithm, Module, Space
+
+X, Y = make_classification(600, 6, n_informative=4, class_sep=1.5, random_state=0)
+LOSS = metrics.loss("roc_auc")
+GOOD = ("LogisticRegression", {"C": 1.0})
+BAD = ("DecisionTree", {"min_weight_fraction_leaf": 0.49})
+SPACE = Space(
+    [
+        Module(
+            "estimator",
+            [
+                Algorithm("LogisticRegression", {"C": Real(0.01, 100, log=True)}),
+                Algorithm("DecisionTree", {"min_weight_fraction_leaf": Real(0.0, 0.5)}),
+            ],
+        )
+    ]
+)
+
+
+def configured(choice):
+    return SPACE.configuration({"estimator": choice})
+
+
+def measuring(*given, constraints=(), folds=5):
+    chosen = {m.name: m for m in (LOSS, *given)}
+    return CrossValidation(Table(X, Y, "binary"), chosen, constraints, preparation(X), folds)
+
+
+def rival(*folds):
+    named = {f"loss/fold{i}": value for i, value in enumerate(folds, 1)}
+    return Incumbent("loss", {"loss": float(np.mean(folds)), "folds": len(folds), **named})
+
+
+def seen(*values):
+    return [Reading(np.array([1.0 - value])) for value in values]
+
+
+def test_a_pipeline_far_behind_the_incumbent_stops_early_and_shows_what_it_was_measured_on():
+    measure = measuring()
+    best = measure(configured(GOOD))
+    whole = measure(configured(BAD))
+    part = measure(configured(BAD), incumbent=Incumbent(LOSS.name, best))
+    assert 1 <= part["folds"] < whole["folds"] == 5
+    folds = [part[f"{LOSS.name}/fold{i}"] for i in range(1, int(part["folds"]) + 1)]
+    assert folds == [whole[f"{LOSS.name}/fold{i}"] for i in range(1, len(folds) + 1)]
+    assert part[LOSS.name] == pytest.approx(np.mean(folds))
+    assert part[LOSS.name] > best[LOSS.name]
+
+
+def test_the_incumbent_itself_and_its_equals_are_measured_in_full():
+    measure = measuring()
+    best = measure(configured(GOOD))
+    assert measure(configured(GOOD), incumbent=Incumbent(LOSS.name, best)) == best
+    near = ("LogisticRegression", {"C": 0.5})
+    assert measure(configured(near), incumbent=Incumbent(LOSS.name, best))["folds"] == 5
+
+
+@pytest.mark.parametrize(
+    ("folds", "values", "stops"),
+    [
+        ((0.10, 0.11, 0.12), (0.30,), True),
+        ((0.10, 0.11, 0.12), (0.14,), False),  # within what folds differ by
+        ((0.10, 0.30, 0.32), (0.20,), False),  # worse on that fold, yet below the incumbent
+        ((0.10, 0.10, 0.10), (0.105,), False),  # sure, but too little to matter
+        ((0.10, 0.11, 0.12), (0.30, 0.12), False),  # the second fold takes the first one back
+        ((0.10, 0.11, 0.12), (0.30, 0.31, 0.32), False),  # nothing is left to save
+    ],
+)
+def test_only_what_is_surely_worse_stops(folds, values, stops):
+    assert surely_beaten(LOSS, seen(*values), rival(*folds)) is stops
+
+
+def test_equal_pipelines_are_hardly_ever_stopped():
+    rng = np.random.default_rng(0)
+    stopped = 0
+    for _ in range(2000):
+        hard = rng.normal(0.0, 0.02, 5)
+        theirs, ours = (0.2 + hard + rng.normal(0.0, 0.01, 5) for _ in range(2))
+        readings = seen(*ours)
+        stopped += any(surely_beaten(LOSS, readings[:k], rival(*theirs)) for k in (1, 2, 3, 4))
+    assert stopped < 20
+
+
+def test_an_incumbent_without_folds_stops_nothing():
+    assert not surely_beaten(LOSS, seen(0.9), Incumbent("loss", {"loss": 0.1}))
+
+
+def test_an_objective_that_one_fold_tells_stops_nothing():
+    size = metrics.size_mb()
+    measure = measuring(size)
+    best = measure(configured(GOOD))
+    bound = Incumbent("size_mb", best | {"size_mb": best["size_mb"] / 100})
+    assert measure(configured(GOOD), incumbent=bound)["folds"] == 5
+
+
+def problem():
+    space = drop(
+        only(named_space("default"), "estimator", "LogisticRegression", "DecisionTree"), "selector"
+    )
+    return Problem(space, measuring(), LOSS.name)
+
+
+class Full:
+    """Measures everything in full."""
+
+    def __init__(self, measure):
+        self.measure = measure
+
+    def __call__(self, configuration):
+        return self.measure(configuration)
+
+
+def test_a_run_stops_the_hopeless_and_finds_the_same_best_pipeline():
+    thrifty = problem()
+    assert wants_incumbent(thrifty.measure)
+    settings = {"evaluations": 25, "algorithm": RandomSearch(), "seed": 1}
+    found = minimize(thrifty, **settings)
+    whole = minimize(Problem(thrifty.space, Full(thrifty.measure), LOSS.name), **settings)
+    assert [e.configuration for e in found.evaluations] == [
+        e.configuration for e in whole.evaluations
+    ]
+    folds = [e.metrics["folds"] for e in found.evaluations]
+    assert min(folds) < 5
+    assert {e.metrics["folds"] for e in whole.evaluations} == {5}
+    assert found.best.metrics == whole.best.metrics
+    assert np.array_equal(found.trajectory, whole.trajectory)
+
+
+@pytest.mark.parametrize("first", [1, 6, 11])
+def test_a_resumed_run_stops_what_an_uninterrupted_one_stops(tmp_path, first):
+    settings = {"algorithm": ADMM(), "seed": 3}
+    whole = minimize(problem(), evaluations=14, **settings)
+    minimize(problem(), evaluations=first, run_dir=tmp_path, **settings)
+    resumed = minimize(problem(), evaluations=14, run_dir=tmp_path, **settings)
+    assert [e.metrics for e in resumed.evaluations] == [e.metrics for e in whole.evaluations]
+    assert min(e.metrics["folds"] for e in whole.evaluations) < 5
+
+
+def test_a_measure_that_does_not_ask_is_called_with_the_configuration_alone():
+    assert not wants_incumbent(Full(None))
+    assert not wants_incumbent(lambda configuration, fidelity=1.0: {})
+    assert not wants_incumbent(max)
+
+
+def test_what_keeps_farther_inside_is_measured_in_full_though_it_is_beaten():
+    gap = metrics.score_gap("roc_auc", "half")
+    table = Table(X, Y, "binary", {"half": X[:, 0] > 0})
+    chosen = {m.name: m for m in (LOSS, gap)}
+    measure = CrossValidation(table, chosen, [gap <= 0.9], preparation(X), 5)
+    best = measure(configured(GOOD))
+    tight = best | {f"{gap.name}/fold{i}": 0.9 for i in range(1, 6)}
+    aloof = measure(configured(BAD), incumbent=Incumbent(LOSS.name, tight))
+    roomy = best | {f"{gap.name}/fold{i}": 0.0 for i in range(1, 6)}
+    dominated = measure(configured(BAD), incumbent=Incumbent(LOSS.name, roomy))
+    assert aloof["folds"] == 5
+    assert dominated["folds"] < 5

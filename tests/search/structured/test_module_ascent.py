@@ -1,0 +1,106 @@
+import itertools
+
+import numpy as np
+import pytest
+
+import fenceline as fl
+from fenceline.problems import artificial
+from fenceline.search.structured.acquisition import Promise
+from fenceline.search.structured.gradient_ascent import ascend
+from fenceline.search.structured.lattice import Lattice
+from fenceline.search.structured.module_ascent import Search
+from fenceline.search.surrogates.metric_model import MetricModel
+from fenceline.search.surrogates.pipeline_kernel import Structure
+
+
+def learned(space, measure, count, seed=0):
+    rng = np.random.default_rng(seed)
+    drawn = [space.sample(rng) for _ in range(count)]
+    z, theta = (np.array(x) for x in zip(*(space.encode(c) for c in drawn), strict=True))
+    y = np.array([measure(c) for c in drawn])
+    structure = Structure(space)
+    process = MetricModel(structure).update(structure.parts(z, theta), y)
+    order = np.argsort(y, kind="stable")
+    return Promise(process, float(process.smoothed.min())), structure, z[order], theta[order]
+
+
+def values(promise, structure, z, theta):
+    return promise.value(
+        [p.predict_pipelines(structure.parts(z, theta)) for p in promise.processes]
+    )
+
+
+LEVELS = fl.Space(
+    [
+        fl.Module(f"m{i}", [fl.Algorithm(f"a{j}", {"x": fl.Integer(0, 3)}) for j in range(3)])
+        for i in range(3)
+    ]
+)
+
+
+def wavy(configuration):
+    parts = [int(c.algorithm[1]) * 1.7 + c.params["x"] for c in configuration.values()]
+    return sum(np.sin(p * (i + 1)) for i, p in enumerate(parts)) + 0.1 * parts[0] * parts[2]
+
+
+def test_the_search_finds_the_best_of_all_pipelines_or_one_as_good():
+    promise, structure, z, theta = learned(LEVELS, wavy, 25)
+    everything = [LEVELS.encode(c) for c in LEVELS.configurations()]
+    every_z, every_theta = (np.array(x) for x in zip(*everything, strict=True))
+    truth = values(promise, structure, every_z, every_theta).max()
+    found = max(
+        Search()(promise, structure, Lattice(LEVELS), z, theta, np.random.default_rng(s))[0].value
+        for s in range(3)
+    )
+    assert found == pytest.approx(truth, abs=0.5)
+
+
+def test_candidates_are_worth_what_they_say_and_lie_on_the_lattice():
+    problem = artificial(2)
+    promise, structure, z, theta = learned(problem.space, lambda c: problem.measure(c)["loss"], 40)
+    lattice = Lattice(problem.space)
+    found = Search()(promise, structure, lattice, z, theta, np.random.default_rng(0))
+    for candidate in found:
+        told = values(promise, structure, np.array([candidate.z]), candidate.theta[None])[0]
+        assert told == pytest.approx(candidate.value, abs=1e-4)
+        assert np.nanmax(np.abs(lattice.project(candidate.theta[None]) - candidate.theta)) < 1e-11
+
+
+def test_the_search_beats_a_thousand_random_pipelines():
+    problem = artificial(2)
+    promise, structure, z, theta = learned(problem.space, lambda c: problem.measure(c)["loss"], 40)
+    rng = np.random.default_rng(1)
+    random = [problem.space.encode(problem.space.sample(rng)) for _ in range(1000)]
+    at_random = values(promise, structure, *(np.array(x) for x in zip(*random, strict=True)))
+    found = Search()(promise, structure, Lattice(problem.space), z, theta, rng)
+    assert found[0].value > at_random.max()
+
+
+def test_gradient_steps_climb_and_stay_in_the_cube():
+    problem = artificial(3)
+    promise, structure, _, _ = learned(problem.space, lambda c: problem.measure(c)["loss"], 40)
+    rng = np.random.default_rng(0)
+    for _ in range(10):
+        z, theta = problem.space.encode(problem.space.sample(rng))
+        before = values(promise, structure, np.array([z]), theta[None])[0]
+        value, moved = ascend(promise, structure, z, theta)
+        assert value >= before - 1e-9 * abs(before)
+        assert value == pytest.approx(
+            values(promise, structure, np.array([z]), moved[None])[0], abs=1e-6
+        )
+        discrete = [k for k, p in enumerate(problem.space.parameters) if not isinstance(p, fl.Real)]
+        assert np.array_equal(moved[discrete], theta[discrete], equal_nan=True)
+        assert np.nanmin(moved) >= 0
+        assert np.nanmax(moved) <= 1
+
+
+def test_modules_without_hyperparameters_are_searched_too():
+    space = fl.Space([fl.Module(m, [fl.Algorithm(a) for a in "abcd"]) for m in "xyz"])
+    scores = dict(
+        zip(itertools.product("abcd", repeat=3), np.random.default_rng(0).random(64), strict=True)
+    )
+    promise, structure, z, theta = learned(
+        space, lambda c: scores[tuple(v.algorithm for v in c.values())], 20
+    )
+    found = Search()(promise, structure, Lattice(space), z, theta, np.random.default_rng(0))
+    assert np.isfinite(found[0].value)

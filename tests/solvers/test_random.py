@@ -1,6 +1,0 @@
-from fenceline.solvers import Random
-from fenceline.testing import SolverSuite
-
-
-class TestRandom(SolverSuite):
-    solver = Random
