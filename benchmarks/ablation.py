@@ -16,10 +16,10 @@ from fenceline import ADMM
 from fenceline.problem.problem import Evaluator, Problem
 from fenceline.search.admm.solvers import Bandit, Bayesian
 from fenceline.search.iterate import Iterate
-from fenceline.search.structured.acquisition import Promise
+from fenceline.search.structured.acquisition import Acquisition
 from fenceline.search.structured.lattice import Lattice
 from fenceline.search.structured.module_ascent import Candidate, Search
-from fenceline.search.structured.search import Consensus
+from fenceline.search.structured.search import StructuredBO
 from fenceline.search.surrogates import pipeline_likelihood as shared_evidence
 from fenceline.search.surrogates.pipeline_kernel import Structure
 
@@ -41,19 +41,19 @@ def without_sharing() -> ADMM:
     return ADMM(theta=Bayesian(), z=Bandit())
 
 
-def without_transformation() -> Consensus:
+def without_transformation() -> StructuredBO:
     """Return the default on the metric as it comes."""
-    return Consensus(transform=False)
+    return StructuredBO(transform=False)
 
 
-def without_failures() -> Consensus:
+def without_failures() -> StructuredBO:
     """Return the default that does not learn from failed evaluations."""
-    return Consensus(failures=False)
+    return StructuredBO(failures=False)
 
 
-def alternation_measured() -> Consensus:
+def alternation_measured() -> StructuredBO:
     """Return the default with blocks that are measured one after the other."""
-    return Consensus(search=MeasuredBlocks())
+    return StructuredBO(search=MeasuredBlocks())
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,7 +82,7 @@ class MeasuredBlocks(Search):
 
     def __call__(
         self,
-        promise: Promise,
+        acquisition: Acquisition,
         structure: Structure,
         lattice: Lattice,
         z: Indices,
@@ -95,7 +95,7 @@ class MeasuredBlocks(Search):
 
         def value(z: Indices, theta: Array) -> Array:
             parts = structure.parts(z, theta)
-            return promise.value([p.predict_pipelines(parts) for p in promise.processes])
+            return acquisition.value([p.predict_pipelines(parts) for p in acquisition.processes])
 
         if (len(z) // self.turn) % 2:
             return self._choices(value, structure, z, theta, rng)

@@ -86,7 +86,9 @@ def test_a_bad_seed_is_refused_with_its_value(seed):
 
 @pytest.mark.parametrize("algorithm", ["admm", fl.ADMM, RandomSearch, object()])
 def test_something_that_is_no_algorithm_is_refused(algorithm):
-    with pytest.raises(DefinitionError, match=r"algorithm must be one such as ADMM\(\)\. Got"):
+    with pytest.raises(
+        DefinitionError, match=r"algorithm must be one such as StructuredBO\(\)\. Got"
+    ):
         search(algorithm=algorithm)
 
 

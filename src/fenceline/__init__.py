@@ -14,6 +14,7 @@ from fenceline.problem.space import Algorithm, Module, Space
 from fenceline.result.result import Result
 from fenceline.search.admm.admm import ADMM
 from fenceline.search.precision import Adaptive, Fixed
+from fenceline.search.structured.search import StructuredBO
 
 if TYPE_CHECKING:
     from fenceline import baselines, data, metrics, pipelines, plots, problems, report
@@ -41,6 +42,7 @@ __all__ = [
     "Real",
     "Result",
     "Space",
+    "StructuredBO",
     "baselines",
     "data",
     "forbid",

@@ -19,8 +19,8 @@ from fenceline.evaluation import Engine, Limits, open_engine
 from fenceline.evaluation.evaluator import Desk, Progress
 from fenceline.problem.problem import BudgetSpent, Evaluator, Problem
 from fenceline.result.result import Ending, Result
-from fenceline.search.admm.admm import ADMM
 from fenceline.search.iterate import Iterate
+from fenceline.search.structured.search import StructuredBO
 from fenceline.store import RunDirectory
 from fenceline.store.meta import plain
 
@@ -31,7 +31,7 @@ class Algorithm(Protocol):
     def iterates(
         self, problem: Problem, evaluator: Evaluator, rng: np.random.Generator
     ) -> Iterator[Iterate]:
-        """Search; yield ADMM iterates, or nothing."""
+        """Search; yield iterates, or nothing."""
 
 
 def minimize(
@@ -55,8 +55,9 @@ def minimize(
         What to minimise and the constraints that must hold.
     evaluations, seconds : int, float
         The budget; at least one is needed, the first to be spent ends the run.
-    algorithm : ADMM or a baseline
-        ``ADMM()`` by default.
+    algorithm : Algorithm, optional
+        What searches: :class:`StructuredBO` by default, :class:`ADMM`, or one of
+        ``fenceline.baselines``.
     workers : int
         Pipelines measured at the same time, each in a guarded process of its own.
     run_dir : path, optional
@@ -83,9 +84,11 @@ def minimize(
     check_budget(evaluations, seconds)
     if isinstance(seed, bool) or not isinstance(seed, numbers.Integral) or seed < 0:
         raise DefinitionError(f"minimize: seed must be a whole number of at least 0. Got {seed!r}.")
-    algorithm = ADMM() if algorithm is None else algorithm
+    algorithm = StructuredBO() if algorithm is None else algorithm
     if isinstance(algorithm, type) or not hasattr(algorithm, "iterates"):
-        raise DefinitionError(f"minimize: algorithm must be one such as ADMM(). Got {algorithm!r}.")
+        raise DefinitionError(
+            f"minimize: algorithm must be one such as StructuredBO(). Got {algorithm!r}."
+        )
 
     if problem.allowed:
         _ = problem.examples  # rules that leave nothing are told before anything starts

@@ -19,7 +19,7 @@ from benchmarks.verdicts import Target, hardest_rival, quotient, regret_ratio, s
 from benchmarks.virtual_workers import VirtualWorkers
 from fenceline.baselines import RandomSearch
 from fenceline.problems import artificial, artificial_optimum
-from fenceline.search.structured.search import Consensus
+from fenceline.search.structured.search import StructuredBO
 from fenceline.search.surrogates import pipeline_likelihood as shared_evidence
 
 SEED = 100
@@ -188,7 +188,7 @@ def test_without_structure_no_module_has_an_effect_of_its_own(monkeypatch: pytes
 
 
 def test_measured_blocks_move_either_choices_or_hyper_parameters():
-    algorithm = Consensus(search=MeasuredBlocks())
+    algorithm = StructuredBO(search=MeasuredBlocks())
     result = fl.minimize(artificial(SEED), evaluations=36, algorithm=algorithm, seed=SEED)
     design = 12
     for n in range(design, 36):
@@ -257,9 +257,9 @@ def test_a_window_of_times_reaches_a_tenth_to_either_side():
 
 
 def test_settings_of_a_curve_made_by_a_partial_survive_the_disk(tmp_path: Path):
-    curve = Curve("settings", partial(Consensus, search=MeasuredBlocks(turn=2)))
+    curve = Curve("settings", partial(StructuredBO, search=MeasuredBlocks(turn=2)))
     job = Counted(curve, "artificial", artificial, SEED, 3, tmp_path)
     run(job)
     assert job.done
-    other = Counted(replace(curve, build=Consensus), "artificial", artificial, SEED, 3, tmp_path)
+    other = Counted(replace(curve, build=StructuredBO), "artificial", artificial, SEED, 3, tmp_path)
     assert not other.done

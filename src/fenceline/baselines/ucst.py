@@ -8,7 +8,7 @@ import numpy as np
 
 from fenceline.problem.problem import Evaluator, Problem
 from fenceline.search.iterate import Iterate
-from fenceline.search.structured.search import Consensus
+from fenceline.search.structured.search import StructuredBO
 
 
 class Unaware(Protocol):
@@ -30,7 +30,7 @@ class UCST:
         What searches; the default algorithm unless given.
     """
 
-    algorithm: Unaware = field(default_factory=Consensus)
+    algorithm: Unaware = field(default_factory=StructuredBO)
 
     def iterates(
         self, problem: Problem, evaluator: Evaluator, rng: np.random.Generator

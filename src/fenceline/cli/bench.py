@@ -129,9 +129,9 @@ def _compare(problem: "Problem", settings: Settings, seeds: int, err: Any) -> It
 
 def _searches() -> Iterator[tuple[str, Any]]:
     from fenceline.baselines import OptunaTPE, RandomSearch
-    from fenceline.search.admm.admm import ADMM
+    from fenceline.search.structured.search import StructuredBO
 
-    yield "Fenceline", ADMM()
+    yield "Fenceline", StructuredBO()
     yield "random search", RandomSearch()
     if find_spec("optuna") is not None:
         yield "Optuna TPE", OptunaTPE()

@@ -93,6 +93,11 @@ class Constraint:
             f"'{self}' was used as a yes or no. A chain such as 0 <= metric <= 1 must be written as two constraints."
         )
 
+    @property
+    def equality(self) -> bool:
+        """Whether the metric must be near the bound, and not on one side of it."""
+        return self.sense == "=="
+
     def excess(self, value: float, error: float = 0.0) -> float:
         """Return g - eps: how far a measured value lies beyond the bound, negative inside.
 

@@ -2,7 +2,7 @@ import numpy as np
 import pytest
 
 from fenceline.problems import artificial
-from fenceline.search.structured.acquisition import Chance, Promise
+from fenceline.search.structured.acquisition import Chance, ConstrainedImprovement
 from fenceline.search.surrogates.pipeline_gp import condition
 from fenceline.search.surrogates.pipeline_kernel import Amplitudes, Structure
 from fenceline.search.surrogates.pipeline_likelihood import Evidence
@@ -29,9 +29,11 @@ CHANCES = [
 
 
 def test_before_anything_feasible_is_known_only_the_chances_count():
-    promise = Promise(process(), None, (CHANCES[0],))
-    assert promise.processes == (CHANCES[0].process,)
-    assert promise.value([(MEANS, DEVIATIONS)]) == pytest.approx(CHANCES[0].log(MEANS, DEVIATIONS))
+    acquisition = ConstrainedImprovement(process(), None, (CHANCES[0],))
+    assert acquisition.processes == (CHANCES[0].process,)
+    assert acquisition.value([(MEANS, DEVIATIONS)]) == pytest.approx(
+        CHANCES[0].log(MEANS, DEVIATIONS)
+    )
 
 
 def test_the_chance_of_a_band_is_the_difference_of_its_ends():
@@ -60,19 +62,19 @@ def test_gradients_of_a_chance_equal_finite_differences(chance, mean, sd):
 
 
 def test_far_outside_the_fence_the_promise_still_tells_better_from_worse():
-    promise = Promise(process(), 0.0, (CHANCES[0],))
+    acquisition = ConstrainedImprovement(process(), 0.0, (CHANCES[0],))
     far = np.array([50.0, 40.0])
-    values = promise.value([(np.zeros(2), np.ones(2)), (far, np.full(2, 0.1))])
+    values = acquisition.value([(np.zeros(2), np.ones(2)), (far, np.full(2, 0.1))])
     assert np.isfinite(values).all()
     assert values[1] > values[0]
 
 
 def test_believing_in_a_pending_pipeline_takes_its_promise_away():
     model = process()
-    promise = Promise(model, float(model.z.min()))
+    acquisition = ConstrainedImprovement(model, float(model.z.min()))
     z, theta = SPACE.encode(SPACE.sample(np.random.default_rng(5)))
     parts = STRUCTURE.parts(np.array([z]), theta[None])
-    before = promise.value([model.predict_pipelines(parts)])[0]
-    believing = promise.believing(parts)
+    before = acquisition.value([model.predict_pipelines(parts)])[0]
+    believing = acquisition.believing(parts)
     after = believing.value([believing.objective.predict_pipelines(parts)])[0]
     assert after < before - 1.0

@@ -5,7 +5,7 @@ import pytest
 
 import fenceline as fl
 from fenceline.problems import artificial
-from fenceline.search.structured.acquisition import Promise
+from fenceline.search.structured.acquisition import ConstrainedImprovement
 from fenceline.search.structured.gradient_ascent import ascend
 from fenceline.search.structured.lattice import Lattice
 from fenceline.search.structured.module_ascent import Search
@@ -21,12 +21,17 @@ def learned(space, measure, count, seed=0):
     structure = Structure(space)
     process = MetricModel(structure).update(structure.parts(z, theta), y)
     order = np.argsort(y, kind="stable")
-    return Promise(process, float(process.smoothed.min())), structure, z[order], theta[order]
+    return (
+        ConstrainedImprovement(process, float(process.smoothed.min())),
+        structure,
+        z[order],
+        theta[order],
+    )
 
 
-def values(promise, structure, z, theta):
-    return promise.value(
-        [p.predict_pipelines(structure.parts(z, theta)) for p in promise.processes]
+def values(acquisition, structure, z, theta):
+    return acquisition.value(
+        [p.predict_pipelines(structure.parts(z, theta)) for p in acquisition.processes]
     )
 
 
@@ -44,12 +49,14 @@ def wavy(configuration):
 
 
 def test_the_search_finds_the_best_of_all_pipelines_or_one_as_good():
-    promise, structure, z, theta = learned(LEVELS, wavy, 25)
+    acquisition, structure, z, theta = learned(LEVELS, wavy, 25)
     everything = [LEVELS.encode(c) for c in LEVELS.configurations()]
     every_z, every_theta = (np.array(x) for x in zip(*everything, strict=True))
-    truth = values(promise, structure, every_z, every_theta).max()
+    truth = values(acquisition, structure, every_z, every_theta).max()
     found = max(
-        Search()(promise, structure, Lattice(LEVELS), z, theta, np.random.default_rng(s))[0].value
+        Search()(acquisition, structure, Lattice(LEVELS), z, theta, np.random.default_rng(s))[
+            0
+        ].value
         for s in range(3)
     )
     assert found == pytest.approx(truth, abs=0.5)
@@ -57,36 +64,40 @@ def test_the_search_finds_the_best_of_all_pipelines_or_one_as_good():
 
 def test_candidates_are_worth_what_they_say_and_lie_on_the_lattice():
     problem = artificial(2)
-    promise, structure, z, theta = learned(problem.space, lambda c: problem.measure(c)["loss"], 40)
+    acquisition, structure, z, theta = learned(
+        problem.space, lambda c: problem.measure(c)["loss"], 40
+    )
     lattice = Lattice(problem.space)
-    found = Search()(promise, structure, lattice, z, theta, np.random.default_rng(0))
+    found = Search()(acquisition, structure, lattice, z, theta, np.random.default_rng(0))
     for candidate in found:
-        told = values(promise, structure, np.array([candidate.z]), candidate.theta[None])[0]
+        told = values(acquisition, structure, np.array([candidate.z]), candidate.theta[None])[0]
         assert told == pytest.approx(candidate.value, abs=1e-4)
         assert np.nanmax(np.abs(lattice.project(candidate.theta[None]) - candidate.theta)) < 1e-11
 
 
 def test_the_search_beats_a_thousand_random_pipelines():
     problem = artificial(2)
-    promise, structure, z, theta = learned(problem.space, lambda c: problem.measure(c)["loss"], 40)
+    acquisition, structure, z, theta = learned(
+        problem.space, lambda c: problem.measure(c)["loss"], 40
+    )
     rng = np.random.default_rng(1)
     random = [problem.space.encode(problem.space.sample(rng)) for _ in range(1000)]
-    at_random = values(promise, structure, *(np.array(x) for x in zip(*random, strict=True)))
-    found = Search()(promise, structure, Lattice(problem.space), z, theta, rng)
+    at_random = values(acquisition, structure, *(np.array(x) for x in zip(*random, strict=True)))
+    found = Search()(acquisition, structure, Lattice(problem.space), z, theta, rng)
     assert found[0].value > at_random.max()
 
 
 def test_gradient_steps_climb_and_stay_in_the_cube():
     problem = artificial(3)
-    promise, structure, _, _ = learned(problem.space, lambda c: problem.measure(c)["loss"], 40)
+    acquisition, structure, _, _ = learned(problem.space, lambda c: problem.measure(c)["loss"], 40)
     rng = np.random.default_rng(0)
     for _ in range(10):
         z, theta = problem.space.encode(problem.space.sample(rng))
-        before = values(promise, structure, np.array([z]), theta[None])[0]
-        value, moved = ascend(promise, structure, z, theta)
+        before = values(acquisition, structure, np.array([z]), theta[None])[0]
+        value, moved = ascend(acquisition, structure, z, theta)
         assert value >= before - 1e-9 * abs(before)
         assert value == pytest.approx(
-            values(promise, structure, np.array([z]), moved[None])[0], abs=1e-6
+            values(acquisition, structure, np.array([z]), moved[None])[0], abs=1e-6
         )
         discrete = [k for k, p in enumerate(problem.space.parameters) if not isinstance(p, fl.Real)]
         assert np.array_equal(moved[discrete], theta[discrete], equal_nan=True)
@@ -99,8 +110,8 @@ def test_modules_without_hyperparameters_are_searched_too():
     scores = dict(
         zip(itertools.product("abcd", repeat=3), np.random.default_rng(0).random(64), strict=True)
     )
-    promise, structure, z, theta = learned(
+    acquisition, structure, z, theta = learned(
         space, lambda c: scores[tuple(v.algorithm for v in c.values())], 20
     )
-    found = Search()(promise, structure, Lattice(space), z, theta, np.random.default_rng(0))
+    found = Search()(acquisition, structure, Lattice(space), z, theta, np.random.default_rng(0))
     assert np.isfinite(found[0].value)

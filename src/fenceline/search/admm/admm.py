@@ -38,7 +38,7 @@ from fenceline.search.admm.subproblem import Archive, Block
 from fenceline.search.iterate import Iterate
 from fenceline.search.lagrangian import Array, Integers, Lagrangian, Scales, UnitsName, slack_bounds
 from fenceline.search.precision import Adaptive, Fixed
-from fenceline.search.structured.search import Consensus
+from fenceline.search.structured.search import StructuredBO
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -122,7 +122,7 @@ class ADMM:
     ) -> Iterator[Iterate]:
         """Run the algorithm, one iterate after another, until the evaluator says that the budget is spent."""
         if self.shared:
-            default = Consensus(rho=self.rho, precision=self.precision or Fixed(2))
+            default = StructuredBO(rho=self.rho, precision=self.precision or Fixed(2))
             steps = default.iterates(problem, evaluator, rng)
             yield from islice(steps, self.iterations)
             return

@@ -1,14 +1,16 @@
-"""What a pipeline promises: expected improvement of the loss, weighed by the chances of the fence."""
+"""The acquisition: expected improvement of the loss, weighed by the chance of every constraint."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from typing import Protocol
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy.special import log_ndtr
 
+from fenceline.search.structured.models import Models
 from fenceline.search.surrogates.improvement import (
     log_expected_improvement,
     log_expected_improvement_with_gradient,
@@ -20,6 +22,22 @@ from fenceline.search.surrogates.pipeline_kernel import Part
 Array = NDArray[np.float64]
 
 _LOG_ROOT_TAU = 0.5 * np.log(2.0 * np.pi)
+
+
+class Acquisition(Protocol):
+    """What measuring a pipeline promises, computed from what some models predict of it."""
+
+    @property
+    def processes(self) -> tuple[SharedProcess, ...]:
+        """Every model that is asked, in the order in which `value` takes its predictions."""
+
+    def value(self, predictions: Sequence[tuple[Array, Array]]) -> Array:
+        """Return the acquisition of many pipelines from each model's means and deviations."""
+
+    def value_with_gradient(
+        self, predictions: Sequence[tuple[float, float]]
+    ) -> tuple[float, list[tuple[float, float]]]:
+        """Return the acquisition of one pipeline, and its derivatives in each mean and deviation."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,8 +68,8 @@ class Chance:
 
 
 @dataclass(frozen=True, slots=True)
-class Promise:
-    """The acquisition: log EI on the best feasible loss plus the log chances of every requirement.
+class ConstrainedImprovement:
+    """Log expected improvement on the best feasible loss plus the log chances of every constraint.
 
     While nothing feasible is known (`best` is None) only the chances count: first into the fence.
     """
@@ -92,10 +110,49 @@ class Promise:
             slopes.append((by_mean, by_sd))
         return total, slopes
 
-    def believing(self, parts: Sequence[Part]) -> Promise:
+    @classmethod
+    def of(
+        cls, models: Models, *, learn_failures: bool = True, room: float = 0.0
+    ) -> ConstrainedImprovement:
+        """Return the acquisition under everything known, with what is pending taken at its prediction.
+
+        Parameters
+        ----------
+        models : Models
+            They learn what is new first.
+        learn_failures : bool
+            Whether the chance to fail counts.
+        room : float
+            How many typical errors, of those that feasibility leaves out, to stay inside the fence;
+            at most one more than some pipeline is known to.
+        """
+        data = models.data
+        room = data.within_reach(room)
+        objective, constrained = models.fit()
+        chances = []
+        for model, process, constraint, error in zip(
+            models.constraints,
+            constrained,
+            data.problem.constraints,
+            data.typical_error,
+            strict=True,
+        ):
+            within, low = constraint.tolerance - room * error, -np.inf
+            if constraint.equality:
+                within = max(within, 0.0)
+                low = model.warped(-within)
+            chances.append(Chance(process, low, model.warped(within)))
+        if learn_failures and (failure := models.fit_failures()) is not None:
+            chances.append(Chance(failure, -np.inf, models.failure.warped(0.5)))
+        best = models.best_loss(objective, data.feasible(room))
+        acquisition = cls(objective, best, tuple(chances))
+        pending = models.pending
+        return acquisition.believing(pending) if pending else acquisition
+
+    def believing(self, parts: Sequence[Part]) -> ConstrainedImprovement:
         """Return the acquisition if pipelines that are being measured turn out as predicted."""
         chances = tuple(replace(c, process=_believing(c.process, parts)) for c in self.chances)
-        return Promise(_believing(self.objective, parts), self.best, chances)
+        return ConstrainedImprovement(_believing(self.objective, parts), self.best, chances)
 
 
 def _believing(process: SharedProcess, parts: Sequence[Part]) -> SharedProcess:

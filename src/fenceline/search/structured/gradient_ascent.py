@@ -11,7 +11,7 @@ from scipy.optimize import Bounds, minimize
 
 from fenceline.problem.parameter import Real
 from fenceline.problem.space import Choices
-from fenceline.search.structured.acquisition import Promise
+from fenceline.search.structured.acquisition import Acquisition
 from fenceline.search.surrogates.matern import matern_at
 from fenceline.search.surrogates.pipeline_gp import SharedProcess
 from fenceline.search.surrogates.pipeline_kernel import APART, Structure
@@ -22,13 +22,15 @@ Indices = NDArray[np.intp]
 _STEPS = 12
 
 
-def ascend(promise: Promise, structure: Structure, z: Choices, theta: Array) -> tuple[float, Array]:
+def ascend(
+    acquisition: Acquisition, structure: Structure, z: Choices, theta: Array
+) -> tuple[float, Array]:
     """Return the log acquisition and theta after L-BFGS steps of the active real hyper-parameters."""
     space = structure.space
     columns = np.array(
         [k for k in space.active(z) if isinstance(space.parameters[k], Real)], dtype=np.intp
     )
-    slices = [_Slice.of(process, structure, z) for process in promise.processes]
+    slices = [_Slice.of(process, structure, z) for process in acquisition.processes]
     theta = theta.copy()
     features = [part.features[0] for part in structure.parts(np.array([z]), theta[None])]
     # Where each real hyper-parameter stands among the features: only those move.
@@ -40,7 +42,9 @@ def ascend(promise: Promise, structure: Structure, z: Choices, theta: Array) -> 
         for i, at, which in moving:
             features[i][at] = x[which] - 0.5
         predictions = [s.predict(features) for s in slices]
-        value, slopes = promise.value_with_gradient([(mean, sd) for mean, sd, _, _ in predictions])
+        value, slopes = acquisition.value_with_gradient(
+            [(mean, sd) for mean, sd, _, _ in predictions]
+        )
         gradient = np.zeros(len(theta))
         for (by_mean, by_sd), (_, _, mean_gradient, sd_gradient) in zip(
             slopes, predictions, strict=True

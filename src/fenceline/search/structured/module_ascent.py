@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fenceline.problem.space import Choices
-from fenceline.search.structured.acquisition import Promise
+from fenceline.search.structured.acquisition import Acquisition
 from fenceline.search.structured.gradient_ascent import ascend
 from fenceline.search.structured.lattice import Lattice
 from fenceline.search.surrogates.pipeline_kernel import Structure
@@ -52,7 +52,7 @@ class Search:
 
     def __call__(
         self,
-        promise: Promise,
+        acquisition: Acquisition,
         structure: Structure,
         lattice: Lattice,
         z: Indices,
@@ -61,7 +61,7 @@ class Search:
         allows: Allows | None = None,
     ) -> list[Candidate]:
         """Return promising pipelines, best first; `z` and `theta` hold what is known, best first."""
-        climb = _Climb(promise, structure, rng, allows)
+        climb = _Climb(acquisition, structure, rng, allows)
         modules = structure.space.modules
         elite_z, elite_theta = z[: self.elites], theta[: self.elites]
         near = rng.integers(len(elite_z), size=self.local)
@@ -96,7 +96,7 @@ class Search:
 
         # theta-min: the best, by steps on the lattice and then by gradient steps.
         refined = self._refine(climb, lattice, found[0], rng)
-        value, moved = ascend(promise, structure, refined.z, refined.theta)
+        value, moved = ascend(acquisition, structure, refined.z, refined.theta)
         if value > refined.value:
             found.insert(0, Candidate(value, refined.z, moved))
         return [found[0], refined, *found[1:]]
@@ -128,14 +128,16 @@ class _Pool:
 class _Climb:
     """Coordinate ascent over modules: the component of one module moves, the others stand still."""
 
-    promise: Promise
+    acquisition: Acquisition
     structure: Structure
     rng: np.random.Generator
     allows: Allows | None
 
     def pool(self, i: int, algorithm: Indices, theta: Array) -> _Pool:
         part = self.structure.part(i, algorithm, theta)
-        return _Pool(algorithm, theta, tuple(p.effects(i, part) for p in self.promise.processes))
+        return _Pool(
+            algorithm, theta, tuple(p.effects(i, part) for p in self.acquisition.processes)
+        )
 
     def __call__(
         self, pools: Sequence[_Pool], chosen: Indices, sweeps: int
@@ -165,7 +167,7 @@ class _Climb:
     def _totals(self, pools: Sequence[_Pool], chosen: Indices) -> list[tuple[Array, Array]]:
         """Return, for each model, the sum of the modules' terms and the product of their factors."""
         totals = []
-        for m, process in enumerate(self.promise.processes):
+        for m, process in enumerate(self.acquisition.processes):
             parts = [
                 (p.effects[m][0][c], p.effects[m][1][c])
                 for p, c in zip(pools, chosen.T, strict=True)
@@ -191,7 +193,7 @@ class _Climb:
         Only components that look best under an optimistic deviation are worth the exact one, which
         costs a product with an n x n matrix; the others are out of the race.
         """
-        processes = self.promise.processes
+        processes = self.acquisition.processes
         crosses = []
         for (terms, factors), (term, factor) in zip(others, pools[i].effects, strict=True):
             cross = factors[:, None] * factor
@@ -199,7 +201,7 @@ class _Climb:
             cross += terms[:, None]
             crosses.append(cross.reshape(-1, term.shape[1]))
         rough = [p.predict_roughly(cross) for p, cross in zip(processes, crosses, strict=True)]
-        hopes = self.promise.value(rough).reshape(len(chosen), -1)
+        hopes = self.acquisition.value(rough).reshape(len(chosen), -1)
         count = hopes.shape[1]
         rows = np.arange(hopes.size)
         if self.allows is not None:
@@ -209,7 +211,7 @@ class _Climb:
             rows = (best + count * np.arange(len(chosen))[:, None]).ravel()
         exact = [p.predict(cross[rows]) for p, cross in zip(processes, crosses, strict=True)]
         values = np.full(hopes.size, -np.inf)
-        values[rows] = self.promise.value(exact)
+        values[rows] = self.acquisition.value(exact)
         return values.reshape(hopes.shape)
 
     def _allowed(

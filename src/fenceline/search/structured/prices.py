@@ -15,6 +15,8 @@ from scipy.optimize import nnls
 
 from fenceline.problem.parameter import Real
 from fenceline.problem.space import Choices, Space
+from fenceline.search.lagrangian import Scales
+from fenceline.search.structured.models import Models
 from fenceline.search.surrogates.metric_model import MetricModel
 from fenceline.search.surrogates.pipeline_kernel import Structure
 
@@ -24,6 +26,35 @@ _STEP = 1e-3  # of a range: far below any length scale, far above rounding
 _AT_END = 1e-6
 _NEAR = 0.05  # a constraint is active if a step of so much of the ranges would reach its bound
 _RELUCTANCE = 0.1  # of such a constraint to share the load of nearer ones
+
+
+def multipliers(models: Models, scales: Scales) -> Array | None:
+    """Return what the constraints press with at the best feasible pipeline, scaled.
+
+    None while nothing feasible is known, or where no real hyper-parameter is active: between
+    the points of a lattice a bound has no price.
+    """
+    data, structure = models.data, models.structure
+    feasible = data.feasible()
+    if len(feasible) == 0 or not models.learned:
+        return None
+    best = int(feasible[np.argmin(data.loss[feasible])])
+    z, theta = data.row(best)
+    columns = reals(structure.space, z)
+    if len(columns) == 0:
+        return None
+    loss = gradient(models.objective, structure, z, theta, float(data.loss[best]))
+    slopes = [
+        gradient(model, structure, z, theta, float(y))
+        for model, y in zip(models.constraints, data.excess[best], strict=True)
+    ]
+    return balance(
+        loss / scales.loss,
+        np.array(slopes).reshape(-1, len(columns)) / scales.constraints[:, None],
+        data.excess[best] / scales.constraints,
+        np.array([c.equality for c in data.problem.constraints], dtype=np.bool_),
+        theta[columns],
+    )
 
 
 def reals(space: Space, z: Choices) -> NDArray[np.intp]:

@@ -1,9 +1,13 @@
-"""The default algorithm: ADMM whose sub-problems are solved on one surrogate of all pipelines.
+"""The default algorithm: Bayesian optimisation on models that follow the structure of pipelines.
 
-One iteration: theta-min and z-min alternate on the acquisition until they agree
-(:mod:`fenceline.search.structured.module_ascent`), what they agree on is measured, and the multipliers gather what
-the constraints still lack. Proposals lie on the lattice, so theta_d = delta holds throughout and
-lambda stays zero; u is eliminated in closed form.
+1. A few pipelines are measured at random.
+2. One model per metric learns from everything measured so far (:mod:`models`). All pipelines that
+   use an algorithm teach the models about it.
+3. The next pipeline is the one with the largest acquisition (:mod:`acquisition`): the logarithm of
+   the expected improvement of the loss, plus the logarithm of the chance that each constraint
+   holds, plus that of the chance that the pipeline does not fail.
+4. It is found by moving one module at a time, then by gradient steps (:mod:`module_ascent`).
+5. It is measured. Repeat from 2.
 """
 
 from __future__ import annotations
@@ -21,9 +25,12 @@ from fenceline.problem.rule_sampling import MOST_ENUMERATED
 from fenceline.search.iterate import Iterate
 from fenceline.search.lagrangian import Lagrangian, Scales, slack_bounds
 from fenceline.search.precision import Adaptive, Fixed
+from fenceline.search.structured.acquisition import ConstrainedImprovement
+from fenceline.search.structured.data import Data
 from fenceline.search.structured.lattice import Lattice
-from fenceline.search.structured.models import Memory
+from fenceline.search.structured.models import Models
 from fenceline.search.structured.module_ascent import Search
+from fenceline.search.structured.prices import multipliers
 from fenceline.threads import one_thread
 
 Array = NDArray[np.float64]
@@ -39,8 +46,11 @@ _ALOOF, _ROOM = 3, 4.5
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Consensus:
-    """Settings of the default algorithm.
+class StructuredBO:
+    """Bayesian optimisation on a surrogate that follows the structure of pipelines: the default.
+
+    Each proposal has the largest log expected improvement of the objective plus the log chances
+    that every constraint holds.
 
     Parameters
     ----------
@@ -66,7 +76,8 @@ class Consensus:
         self, problem: Problem, evaluator: Evaluator, rng: np.random.Generator
     ) -> Iterator[Iterate]:
         """Run until the evaluator says that the budget is spent."""
-        memory = Memory(problem, evaluator, transform=self.transform)
+        data = Data(problem, evaluator)
+        models = Models(data, transform=self.transform)
         for configuration in _design(problem, rng):
             evaluator.submit(configuration)
 
@@ -74,25 +85,25 @@ class Consensus:
         while True:
             scales = Scales.observed(problem, evaluator.history)
             for _ in range(self.precision(t)):
-                memory.refresh()
+                models.refresh()
                 lagrangian = Lagrangian(problem, scales, rho, mu, slack_bounds(problem))
                 with one_thread():
-                    configuration = self._propose(memory, lagrangian, rng)
+                    configuration = self._propose(models, lagrangian, rng)
                 evaluator.submit(configuration)
 
             # Multipliers: the minimiser of the merit over everything measured shows what the
             # constraints still lack; where it is infeasible, the penalty was too weak. As soon as
             # something feasible is known, the models tell what the constraints press with there.
-            memory.refresh()
-            if memory.ok.any():
-                merits = lagrangian.merits(memory.losses(scales), memory.excesses(scales))
+            models.refresh()
+            if data.ok.any():
+                merits = lagrangian.merits(data.losses(scales), data.excesses(scales))
                 best = int(np.argmin(merits))
-                excess = memory.excesses(scales)[best]
+                excess = data.excesses(scales)[best]
                 u = lagrangian.slack(excess)
                 lack = excess + u
-                pressed = memory.multipliers(scales)
+                pressed = multipliers(models, scales)
                 mu = mu + rho * lack if pressed is None else pressed
-                z, theta = memory.row(best)
+                z, theta = data.row(best)
                 if np.any(excess > 0.0):
                     rho = min(2.0 * rho, 1e6 * self.rho)
                 nothing = np.zeros(0)
@@ -104,24 +115,26 @@ class Consensus:
             t += 1
 
     def _propose(
-        self, memory: Memory, lagrangian: Lagrangian, rng: np.random.Generator
+        self, models: Models, lagrangian: Lagrangian, rng: np.random.Generator
     ) -> Configuration:
         """Return the unmeasured configuration that promises most."""
-        space, evaluator = memory.problem.space, memory.evaluator
-        if memory.ok.any():
+        data, problem = models.data, models.data.problem
+        space, evaluator = problem.space, data.evaluator
+        if data.ok.any():
             aloof = len(evaluator.history) % _ALOOF == 0
-            promise = memory.promise(learn_failures=self.failures, room=_ROOM if aloof else 0.0)
-            merits = lagrangian.merits(
-                memory.losses(lagrangian.scales), memory.excesses(lagrangian.scales)
+            acquisition = ConstrainedImprovement.of(
+                models, learn_failures=self.failures, room=_ROOM if aloof else 0.0
             )
-            order = np.flatnonzero(memory.ok)[np.argsort(merits, kind="stable")]
-            problem = memory.problem
+            merits = lagrangian.merits(
+                data.losses(lagrangian.scales), data.excesses(lagrangian.scales)
+            )
+            order = np.flatnonzero(data.ok)[np.argsort(merits, kind="stable")]
             found = self.search(
-                promise,
-                memory.structure,
-                memory.lattice,
-                memory.z[order],
-                memory.theta[order],
+                acquisition,
+                models.structure,
+                models.lattice,
+                data.z[order],
+                data.theta[order],
                 rng,
                 (lambda z, theta: problem.allows(space.decode(z, theta)))
                 if problem.allowed
@@ -135,7 +148,7 @@ class Consensus:
                     and problem.allows(configuration)
                 ):
                     return configuration
-        return _anything_new(memory, rng)
+        return _anything_new(problem, evaluator, rng)
 
 
 def _design(problem: Problem, rng: np.random.Generator) -> Iterator[Configuration]:
@@ -154,9 +167,10 @@ def _design(problem: Problem, rng: np.random.Generator) -> Iterator[Configuratio
         yield problem.allowed_near(configuration, rng)
 
 
-def _anything_new(memory: Memory, rng: np.random.Generator) -> Configuration:
+def _anything_new(
+    problem: Problem, evaluator: Evaluator, rng: np.random.Generator
+) -> Configuration:
     """Return an unmeasured configuration at random; a known one only when there is no other."""
-    problem, evaluator = memory.problem, memory.evaluator
     for _ in range(100):
         configuration = problem.sample(rng)
         if evaluator.known(configuration) is None and configuration not in evaluator.pending:
