@@ -1,43 +1,17 @@
-"""A small table, a space of quick pipelines under the name "small", and one finished run of them."""
+"""A small table, and one finished run of quick pipelines."""
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from pathlib import Path
 
 import numpy as np
 import pandas as pd
 import pytest
+from quick_pipelines import QUICK
 from typer.testing import CliRunner, Result
 
-from fenceline import Algorithm, Integer, Module, Real, Space
 from fenceline.cli import app
-from fenceline.pipelines.spaces import catalogue
 
 Cli = Callable[..., Result]
-
-
-def quick_space(task: str) -> Space:
-    return Space(
-        [
-            Module("scaler", [Algorithm("none"), Algorithm("StandardScaler")]),
-            Module(
-                "estimator",
-                [
-                    Algorithm("GaussianNB"),
-                    Algorithm(
-                        "sklearn.linear_model.LogisticRegression", {"C": Real(0.01, 10, log=True)}
-                    ),
-                    Algorithm("sklearn.tree.DecisionTreeClassifier", {"max_depth": Integer(1, 6)}),
-                ],
-            ),
-        ]
-    )
-
-
-@pytest.fixture(scope="session", autouse=True)
-def _quick() -> Iterator[None]:
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setitem(catalogue._SPACES, "small", quick_space)
-        yield
 
 
 @pytest.fixture(scope="session")
@@ -77,7 +51,7 @@ def toy(table: pd.DataFrame, tmp_path_factory: pytest.TempPathFactory) -> Path:
 @pytest.fixture(scope="session")
 def asked(toy: Path) -> list[object]:
     """The words of a small fit, without where to write it."""
-    budget = ["--target", "label", "--space", "small", "--evaluations", 4]
+    budget = ["--target", "label", *QUICK, "--evaluations", 4]
     fence = ["-c", "size_mb <= 5", "-c", "score_gap(roc_auc) <= 0.9", "--group", "SEX"]
     return ["fit", toy, *budget, *fence]
 

@@ -144,7 +144,16 @@ def test_bench_compares_at_equal_evaluations(cli):
 
 
 def test_bench_on_a_table_prints_a_table(cli, toy):
-    words = ["--target", "label", "--space", "small", "-c", "size_mb <= 1", "--evaluations", 4]
+    words = [
+        "--target",
+        "label",
+        "--space",
+        "quick_pipelines:space",
+        "-c",
+        "size_mb <= 1",
+        "--evaluations",
+        4,
+    ]
     result = cli("bench", toy, *words, "--seeds", 1)
     assert result.exit_code == 0, result.output
     assert "inside: size_mb <= 1" in result.stdout

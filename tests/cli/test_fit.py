@@ -5,6 +5,7 @@ from pathlib import Path
 
 import pandas as pd
 import pytest
+from quick_pipelines import QUICK
 
 import fenceline
 from fenceline.certificate.certify import Certificate
@@ -46,7 +47,9 @@ def test_fit_leaves_everything_in_the_run_directory(finished):
 
 
 def test_config_repeats_the_run_exactly(cli, finished, tmp_path):
-    result = cli("fit", "--config", finished / "config.toml", "--out", tmp_path / "again", "-q")
+    result = cli(
+        "fit", "--config", finished / "config.toml", *QUICK, "--out", tmp_path / "again", "-q"
+    )
     assert result.exit_code == 0, result.output
     assert proposals(tmp_path / "again") == proposals(finished)
     again, first = (
@@ -60,7 +63,16 @@ def test_config_repeats_the_run_exactly(cli, finished, tmp_path):
 def test_options_go_before_the_config(cli, finished, tmp_path):
     out = tmp_path / "other"
     result = cli(
-        "fit", "--config", finished / "config.toml", "--evaluations", 2, "--seed", 5, "--out", out
+        "fit",
+        "--config",
+        finished / "config.toml",
+        *QUICK,
+        "--evaluations",
+        2,
+        "--seed",
+        5,
+        "--out",
+        out,
     )
     assert result.exit_code == 0, result.output
     assert len(outcomes(out)) == 2
@@ -99,7 +111,17 @@ def test_json_is_alone_on_standard_output(cli, asked, tmp_path):
 
 def test_infeasible_fit_says_what_to_loosen_and_leaves_no_model(cli, toy, tmp_path):
     out = tmp_path / "run"
-    words = ["--target", "label", "--space", "small", "--evaluations", 3, "-q", "--out", out]
+    words = [
+        "--target",
+        "label",
+        "--space",
+        "quick_pipelines:space",
+        "--evaluations",
+        3,
+        "-q",
+        "--out",
+        out,
+    ]
     result = cli("fit", toy, *words, "-c", "size_mb <= 1e-6")
     assert result.exit_code == 3
     assert "loosen size_mb from 1e-06 to" in " ".join(result.stdout.split())
@@ -139,7 +161,7 @@ def test_interrupted_fit_keeps_all_and_can_be_resumed(cli, asked, tmp_path, monk
     assert "Interrupted; all is kept. 2 pipelines measured" in result.stdout
     assert {path.name for path in out.iterdir()} == FILES
 
-    result = cli("resume", out, "-q")
+    result = cli("resume", out, *QUICK, "-q")
     assert result.exit_code == 0, result.output
     assert len(outcomes(out)) == 4, "what is left of the budget, and nothing twice"
 
@@ -147,7 +169,7 @@ def test_interrupted_fit_keeps_all_and_can_be_resumed(cli, asked, tmp_path, monk
 def test_resumed_run_ends_as_one_that_was_never_interrupted(cli, finished, asked, tmp_path):
     out = tmp_path / "run"
     assert cli(*asked, "--evaluations", 2, "--out", out, "-q").exit_code == 0
-    assert cli("resume", out, "--evaluations", 2, "-q").exit_code == 0
+    assert cli("resume", out, *QUICK, "--evaluations", 2, "-q").exit_code == 0
     assert proposals(out) == proposals(finished)
     assert tomllib.loads((out / "config.toml").read_text())["evaluations"] == 4
 
@@ -222,7 +244,16 @@ def test_ensemble_shows_its_members_and_their_votes(cli, table, tmp_path):
     risk = table["income"] + 1.5 * (table["debt"].abs() < 0.6)
     path, out = tmp_path / "both.csv", tmp_path / "run"
     table.assign(label=(risk > risk.median()).astype(int)).to_csv(path, index=False)
-    words = ["--target", "label", "--space", "small", "--evaluations", 8, "--ensemble", 3]
+    words = [
+        "--target",
+        "label",
+        "--space",
+        "quick_pipelines:space",
+        "--evaluations",
+        8,
+        "--ensemble",
+        3,
+    ]
     result = cli("fit", path, *words, "-c", "size_mb <= 5", "--out", out, "-q")
     assert result.exit_code == 0, result.output
     members = json.loads((out / "summary.json").read_text())["pipelines"]
@@ -235,7 +266,16 @@ def test_ensemble_shows_its_members_and_their_votes(cli, table, tmp_path):
 def test_too_few_rows_for_a_certificate_are_said_to_be(cli, table, tmp_path):
     path = tmp_path / "few.csv"
     table.head(60).to_csv(path, index=False)
-    words = ["--target", "label", "--space", "small", "--evaluations", 2, "-c", "size_mb <= 5"]
+    words = [
+        "--target",
+        "label",
+        "--space",
+        "quick_pipelines:space",
+        "--evaluations",
+        2,
+        "-c",
+        "size_mb <= 5",
+    ]
     result = cli("fit", path, *words, "--weight", "AGE", "--out", tmp_path / "run", "-q")
     assert result.exit_code == 0, result.output
     assert "Feasible, not certified: there were too few rows" in result.stdout
@@ -253,7 +293,7 @@ def test_killed_run_can_be_explained_reported_and_resumed(cli, finished, tmp_pat
         assert result.exit_code == 0, result.output
     assert "Not certified" in cli("explain", run).stdout
     assert "unfinished" in cli("predict", run, finished / "none.csv").stderr
-    result = cli("resume", run, "--evaluations", 1, "-q")
+    result = cli("resume", run, *QUICK, "--evaluations", 1, "-q")
     assert result.exit_code == 0, result.output
     assert {path.name for path in run.iterdir()} == FILES
     assert len(outcomes(run)) == 5

@@ -6,6 +6,7 @@ import sys
 
 import numpy as np
 import pytest
+from quick_pipelines import QUICK
 
 from fenceline.store.journal import Journal
 
@@ -56,7 +57,17 @@ def place(finished, table, tmp_path_factory):
 
 
 def fit(*words):
-    return ("fit", "toy.csv", "--target", "label", "--space", "small", "--evaluations", "2", *words)
+    return (
+        "fit",
+        "toy.csv",
+        "--target",
+        "label",
+        "--space",
+        "quick_pipelines:space",
+        "--evaluations",
+        "2",
+        *words,
+    )
 
 
 @pytest.mark.parametrize(
@@ -222,7 +233,7 @@ def test_run_that_another_process_is_writing_is_left_alone(cli, place, monkeypat
     journal = Journal(place / "run" / "journal.jsonl")
     config = (place / "run" / "config.toml").read_text()
     try:
-        result = cli("resume", "run", "--evaluations", 1, "-q")
+        result = cli("resume", "run", *QUICK, "--evaluations", 1, "-q")
     finally:
         journal.close()
     assert result.exit_code == 2, result.output

@@ -9,6 +9,7 @@ import typer
 
 from fenceline.cli import options
 from fenceline.cli.settings import CONFIG, Settings, parse_limits
+from fenceline.cli.spaces import check_asked, find_space
 from fenceline.errors import (
     BudgetError,
     FencelineError,
@@ -95,6 +96,7 @@ def fit(
 
         settings = replace(settings, seconds=DEFAULT_SECONDS)
     directory = _new_directory(out, settings)
+    check_asked(base.space, space, config)
     _search(settings, settings, directory, as_json=as_json, verbosity=_verbosity(quiet, verbose))
 
 
@@ -105,6 +107,10 @@ def resume(
         int | None, typer.Option(help="How many more pipelines to measure.")
     ] = None,
     workers: options.Workers = None,
+    space: Annotated[
+        str | None,
+        typer.Option(help="Needed if the space was a function of your own: the same again."),
+    ] = None,
     as_json: options.AsJson = False,
     quiet: options.Quiet = False,
     verbose: options.Verbose = False,
@@ -133,6 +139,12 @@ def resume(
                 f"The budget of {directory} is spent ({done} evaluations); give more with --seconds or "
                 "--evaluations."
             )
+    check_asked(run.settings.space, space, directory)
+    if space not in (None, run.settings.space):
+        raise StoreError(
+            f"{directory} searched the space {run.settings.space}, not {space}; leave --space out, or "
+            "start a new run."
+        )
     total = None if more.evaluations is None else done + more.evaluations
     now = replace(before, seconds=more.seconds, evaluations=total)
     whole = replace(now, seconds=None if more.seconds is None else spent + more.seconds)
@@ -194,7 +206,7 @@ def make_model(settings: Settings, constraints: list[Constraint], **more: Any) -
     return kind(
         objective=settings.objective,
         constraints=constraints,
-        space=settings.space,
+        space=find_space(settings.space),
         seconds=settings.seconds,
         evaluations=settings.evaluations,
         workers=settings.workers,

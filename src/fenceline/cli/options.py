@@ -54,7 +54,12 @@ Weight = Annotated[
     str | None,
     typer.Option(metavar="COLUMN", help="A column that says how much each row counts."),
 ]
-Space = Annotated[str | None, typer.Option(help="The pipelines: default, paper or small.")]
+Space = Annotated[
+    str | None,
+    typer.Option(
+        help="The pipelines: default, paper or small, or package.module:function for a Space of your own."
+    ),
+]
 Seconds = Annotated[
     float | None, typer.Option(help="How long to search; 60 if no budget is given.")
 ]
