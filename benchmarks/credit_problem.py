@@ -88,7 +88,7 @@ def measure_of(table: Table) -> CrossValidation:
 
 def simplest_us(table: Table) -> float:
     """Return the latency of the simplest pipeline, as searches see it: this machine's yardstick."""
-    simplest = space().decode(space().first, space().centre)
+    simplest = space().initial
     measure = measure_of(table)
     trial = measure.trial(simplest, *measure.splits[0])
     return median(LATENCY.value(trial) for _ in range(_TIMINGS))

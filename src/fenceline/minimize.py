@@ -128,6 +128,7 @@ def minimize(
 def _describe(problem: Problem, algorithm: Algorithm, seed: int) -> dict[str, object]:
     """Return everything that decides what a run does."""
     rules = {"allowed": plain(problem.allowed)} if problem.allowed else {}
+    starts = {"starts": [c.to_dict() for c in problem.starts]} if problem.starts else {}
     return {
         "space": problem.space.to_dict(),
         "objective": problem.objective,
@@ -135,7 +136,7 @@ def _describe(problem: Problem, algorithm: Algorithm, seed: int) -> dict[str, ob
         "measure": plain(problem.measure),
         "algorithm": plain(algorithm),
         "seed": int(seed),
-    } | rules
+    } | (rules | starts)
 
 
 @contextmanager

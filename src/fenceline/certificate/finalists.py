@@ -240,7 +240,7 @@ class Refit:
     @property
     def _simplest(self) -> Configuration:
         """The pipeline that every search begins with."""
-        return self.problem.space.decode(self.problem.space.first, self.problem.space.centre)
+        return self.problem.space.initial
 
     def _simple(self, result: Result) -> float:
         """Return the objective of the simplest pipeline: what is worse than it is no use to anybody."""

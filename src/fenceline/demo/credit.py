@@ -35,7 +35,7 @@ def space() -> Space:
 
 def simplest_us(table: "pd.DataFrame", status: "pd.Series[str]") -> float:
     """Return the latency of the first pipeline of the space: this machine's yardstick."""
-    simplest = space().decode(space().first, space().centre)
+    simplest = space().initial
     measure = CrossValidation(
         Table(table, status.to_numpy(), "binary"), {}, preparation=preparation(table)
     )

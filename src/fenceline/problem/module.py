@@ -3,8 +3,8 @@
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
-from fenceline.errors import SpaceError
-from fenceline.problem.parameter import Categorical, Integer, Parameter, Real
+from fenceline.errors import ConfigurationError, SpaceError, suggestion
+from fenceline.problem.parameter import Categorical, Integer, Parameter, Real, Value
 
 
 @dataclass(frozen=True, slots=True)
@@ -17,10 +17,14 @@ class Algorithm:
         Unique within its module.
     params : mapping of str to Real, Integer or Categorical
         Its own hyper-parameters; none by default.
+    start : mapping of str to value, optional
+        A setting that is known to be good, for instance ``{"k": 5}``: searches begin with it
+        instead of the middle of the ranges. What it leaves out begins in the middle.
     """
 
     name: str
     params: Mapping[str, Parameter] = field(default_factory=dict)
+    start: Mapping[str, Value] | None = None
 
     def __post_init__(self) -> None:
         _check_name("Algorithm", self.name)
@@ -36,6 +40,27 @@ class Algorithm:
                     f"Got {parameter!r}; a constant needs no place in the space."
                 )
         object.__setattr__(self, "params", dict(self.params))
+        if self.start is not None:
+            object.__setattr__(self, "start", self._checked(self.start))
+
+    def _checked(self, start: object) -> dict[str, Value]:
+        """Return a start whose every value is inside its range, or say what is wrong with it."""
+        if not isinstance(start, Mapping):
+            raise SpaceError(
+                f"Algorithm {self.name!r}: start must map hyper-parameters to values. Got {start!r}."
+            )
+        checked: dict[str, Value] = {}
+        for name, value in start.items():
+            if name not in self.params:
+                raise SpaceError(
+                    f"Algorithm {self.name!r}: start names {name!r}, which is none of its "
+                    f"hyper-parameters.{suggestion(str(name), self.params)}"
+                )
+            try:
+                checked[name] = self.params[name].check(value)
+            except ConfigurationError as problem:
+                raise SpaceError(f"Algorithm {self.name!r}: start {name!r} {problem}") from None
+        return checked
 
     def __hash__(self) -> int:
         return hash((self.name, frozenset(self.params.items())))
@@ -46,7 +71,7 @@ class Module:
     """One step of a pipeline, filled by exactly one of its algorithms.
 
     Put the cheapest and safest algorithm first: every search starts with the first of each
-    module, so that the smallest budget still returns a model.
+    module, at its start, so that the smallest budget still returns a model.
     """
 
     name: str

@@ -15,6 +15,7 @@ from fenceline.problem.constraint import Constraint, parse_constraint
 from fenceline.problem.rule_sampling import MOST_ENUMERATED, draw, find_examples, redraw
 from fenceline.problem.rules import Rule, broken, read_rules
 from fenceline.problem.space import Space
+from fenceline.problem.starts import read_starts
 
 Measure: TypeAlias = Callable[..., Mapping[str, Any]]
 """Takes a configuration (and, if it likes, ``fidelity=`` and ``incumbent=``) and returns every metric by name."""
@@ -87,6 +88,11 @@ class Problem:
     allowed : callable, rule, or a list of them, optional
         Which pipelines may be tried at all: functions of a configuration that say True or False,
         :func:`fenceline.forbid` and :func:`fenceline.order`. What breaks one is never measured.
+    starts : sequence of Configuration
+        What a search measures first, after the pipeline that is safest: pipelines that are known to
+        be good, the most promising first. What the rules leave out, or what is there twice, is left
+        out. By default, where algorithms of the space carry a start, one pipeline for each of those
+        of the last such module.
     optimum : float, optional
         The best possible objective, where it is known (test problems).
     """
@@ -96,6 +102,7 @@ class Problem:
     objective: str = "loss"
     constraints: Sequence[Constraint] = ()
     allowed: Rule | Sequence[Rule] = field(default=(), kw_only=True)
+    starts: Sequence[Configuration] = field(default=(), kw_only=True)
     optimum: float | None = field(default=None, kw_only=True)
 
     def __post_init__(self) -> None:
@@ -122,6 +129,7 @@ class Problem:
         _check_consistent(constraints)
         object.__setattr__(self, "constraints", constraints)
         object.__setattr__(self, "allowed", read_rules(self.allowed, self.space))
+        object.__setattr__(self, "starts", read_starts(self.starts, self.space))
         declared = getattr(self.measure, "metrics", None)
         named = (self.objective, *(c.metric for c in constraints), *(declared or ()))
         if taken := self._taken(named):

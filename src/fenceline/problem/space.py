@@ -124,6 +124,23 @@ class Space:
         """The middle of every hyper-parameter's range, on its lattice."""
         return self.project(np.full(len(self.parameters), 0.5))
 
+    @cached_property
+    def start(self) -> Theta:
+        """Where every hyper-parameter begins: at its algorithm's start, else in the middle."""
+        start = np.full(len(self.parameters), 0.5)
+        for module, columns in zip(self.modules, self.columns, strict=True):
+            for algorithm, column in zip(module.algorithms, columns, strict=True):
+                given = algorithm.start or {}
+                for place, (name, parameter) in enumerate(algorithm.params.items(), column.start):
+                    if name in given:
+                        start[place] = parameter.to_unit(given[name])
+        return self.project(start)
+
+    @property
+    def initial(self) -> Configuration:
+        """The pipeline every search starts with: the first algorithm of each module, at its start."""
+        return self.decode(self.first, self.start)
+
     def project(self, theta: Theta) -> Theta:
         """Return the nearest theta whose every coordinate is admissible."""
         return np.array(
@@ -212,6 +229,7 @@ class Space:
                             "name": a.name,
                             "params": {n: parameter_to_dict(p) for n, p in a.params.items()},
                         }
+                        | ({} if a.start is None else {"start": dict(a.start)})
                         for a in m.algorithms
                     ],
                 }
@@ -231,6 +249,7 @@ class Space:
                             Algorithm(
                                 a["name"],
                                 {n: parameter_from_dict(p) for n, p in a["params"].items()},
+                                a.get("start"),
                             )
                             for a in m["algorithms"]
                         ],

@@ -166,3 +166,39 @@ def test_a_selector_that_drops_every_column_says_so():
     reason = r"SelectFwe\(alpha=0.01\) dropped every column"
     with pytest.warns(UserWarning, match="No feat"), pytest.raises(MeasurementError, match=reason):
         fit(chosen, X, np.arange(len(y)) % 2, Setting("binary", *X.shape))
+
+
+@pytest.mark.parametrize(("name", "task"), [*SPACES, ("small", "binary")])
+def test_every_algorithm_with_hyper_parameters_starts_from_all_of_them(name, task):
+    for module in named_space(name, task).modules:
+        for algorithm in module.algorithms:
+            if algorithm.params and algorithm.name != "GaussianProcess":
+                assert algorithm.start is not None, algorithm.name
+                assert algorithm.start.keys() == algorithm.params.keys(), algorithm.name
+
+
+@pytest.mark.parametrize("booster", EXTRAS)
+def test_optional_boosters_have_starts_as_well(booster, monkeypatch):
+    monkeypatch.setattr(default, "find_spec", lambda package: True)
+    algorithms = {a.name: a for a in named_space("default").modules[-1].algorithms}
+    assert algorithms[booster].start.keys() == algorithms[booster].params.keys()
+
+
+def test_the_first_pipeline_of_the_default_space_is_plain_logistic_regression():
+    first = named_space("default").initial
+    assert [choice.algorithm for choice in first.values()] == [
+        "StandardScaler",
+        "none",
+        "LogisticRegression",
+    ]
+    assert first["estimator"].params == {"C": pytest.approx(1.0), "class_weight": None}
+
+
+def test_boosting_starts_from_what_its_library_sets_by_default():
+    (boosting,) = (
+        a for a in named_space("default").modules[-1].algorithms if a.name == "HistGradientBoosting"
+    )
+    library = make(boosting.name, {}, Setting("binary", 100, 10)).get_params()
+    # No regularisation at all is out of reach on a logarithmic scale; the least there is comes next.
+    expected = {name: library[name] for name in boosting.params} | {"l2_regularization": 1e-3}
+    assert boosting.start == expected

@@ -55,3 +55,22 @@ def test_ranges_are_narrowed_or_fixed_in_one_line():
 def test_a_mistake_is_named_with_what_is_known(change, message):
     with pytest.raises(SpaceError, match=message):
         change()
+
+
+def test_a_narrower_range_takes_the_start_along():
+    forest = Algorithm(
+        "RandomForest",
+        {"n_estimators": Integer(10, 300), "criterion": Categorical(["gini", "entropy"])},
+        start={"n_estimators": 100, "criterion": "gini"},
+    )
+    here = add(SPACE, Module("forest", [forest]))
+    for range_, kept in (
+        (Integer(10, 50), {"n_estimators": 50, "criterion": "gini"}),
+        (80, {"criterion": "gini"}),
+    ):
+        (after,) = (
+            restrict(here, "forest", "RandomForest", n_estimators=range_).modules[-2].algorithms
+        )
+        assert after.start == kept
+    (after,) = restrict(here, "forest", "RandomForest", criterion="entropy").modules[-2].algorithms
+    assert after.start == {"n_estimators": 100}

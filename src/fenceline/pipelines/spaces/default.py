@@ -4,7 +4,7 @@ from importlib.util import find_spec
 
 from fenceline.metrics.trial import Task
 from fenceline.pipelines.spaces.operators import EXTRAS
-from fenceline.problem.parameter import Categorical, Integer, Parameter, Real
+from fenceline.problem.parameter import Categorical, Integer, Parameter, Real, Value
 from fenceline.problem.space import Algorithm, Module, Space
 
 _FOREST: dict[str, Parameter] = {
@@ -55,6 +55,49 @@ _MLP: dict[str, Parameter] = {
     "activation": Categorical(["relu", "tanh"]),
 }
 
+# Where a search begins: what the libraries set by default or, where that is out of reach or known to
+# be poor (a forest's leaves of one row, five neighbours, boosting at a rate of .3), what is usual.
+_BOOSTING_START: dict[str, Value] = {
+    "learning_rate": 0.1,
+    "max_iter": 100,
+    "max_leaf_nodes": 31,
+    "min_samples_leaf": 20,
+    "l2_regularization": 1e-3,
+    "max_features": 1.0,
+}
+_FOREST_START: dict[str, Value] = {
+    "n_estimators": 100,
+    "min_samples_leaf": 2,
+    "max_leaf_nodes": 4096,
+}
+_EXTRA_STARTS: dict[str, dict[str, Value]] = {
+    "LightGBM": {
+        "learning_rate": 0.1,
+        "n_estimators": 100,
+        "num_leaves": 31,
+        "min_child_samples": 20,
+        "colsample_bytree": 1.0,
+        "reg_lambda": 1e-3,
+    },
+    "XGBoost": {
+        "learning_rate": 0.1,
+        "n_estimators": 150,
+        "max_depth": 6,
+        "min_child_weight": 1.0,
+        "subsample": 1.0,
+        "colsample_bytree": 1.0,
+        "reg_lambda": 1.0,
+    },
+    "CatBoost": {"learning_rate": 0.1, "n_estimators": 200, "max_depth": 6, "reg_lambda": 3.0},
+}
+_MLP_START: dict[str, Value] = {
+    "alpha": 1e-4,
+    "learning_rate_init": 1e-3,
+    "depth": 1,
+    "nodes": 100,
+    "activation": "relu",
+}
+
 
 def default_space(task: Task) -> Space:
     """Return the default space of a task; LightGBM, XGBoost and CatBoost are in it when installed."""
@@ -65,16 +108,21 @@ def default_space(task: Task) -> Space:
     strength: dict[str, Parameter] = (
         {"alpha": Real(1e-4, 1e4, log=True)} if regression else {"C": Real(1e-4, 1e4, log=True)}
     )
+    unweighted: dict[str, Value] = {} if regression else {"class_weight": None}
+    moderate: dict[str, Value] = {"alpha": 1.0} if regression else {"C": 1.0}
+    # About the square root of the columns of a usual table; numbers need more of them.
+    forest = _FOREST_START | unweighted | {"max_features": 0.5 if regression else 0.25}
     linear = "Ridge" if regression else "LogisticRegression"
     models = [
-        Algorithm(linear, strength | balance),
+        Algorithm(linear, strength | balance, start=moderate | unweighted),
         Algorithm(
             "DecisionTree",
             {"max_depth": Integer(1, 12), "min_samples_leaf": Integer(1, 200, log=True)},
+            start={"max_depth": 6, "min_samples_leaf": 20},
         ),
-        Algorithm("HistGradientBoosting", _BOOSTING | balance),
-        Algorithm("ExtraTrees", _FOREST | balance),
-        Algorithm("RandomForest", _FOREST | balance),
+        Algorithm("HistGradientBoosting", _BOOSTING | balance, start=_BOOSTING_START | unweighted),
+        Algorithm("ExtraTrees", _FOREST | balance, start=forest),
+        Algorithm("RandomForest", _FOREST | balance, start=forest),
         Algorithm(
             "KNeighbors",
             {
@@ -82,6 +130,7 @@ def default_space(task: Task) -> Space:
                 "weights": Categorical(["uniform", "distance"]),
                 "p": Categorical([1, 2]),
             },
+            start={"n_neighbors": 15, "weights": "distance", "p": 2},
         ),
         Algorithm(
             f"Kernel{linear}",
@@ -90,11 +139,14 @@ def default_space(task: Task) -> Space:
                 "n_components": Integer(20, 500, log=True),
                 **strength,
             },
+            start={"width": 1.0, "n_components": 300} | moderate,
         ),
-        Algorithm("MLP", _MLP),
+        Algorithm("MLP", _MLP, start=_MLP_START),
     ]
     models += [
-        Algorithm(name, _EXTRA[name]) for name, package in EXTRAS.items() if find_spec(package)
+        Algorithm(name, _EXTRA[name], start=_EXTRA_STARTS[name])
+        for name, package in EXTRAS.items()
+        if find_spec(package)
     ]
     return Space(
         [
@@ -105,7 +157,9 @@ def default_space(task: Task) -> Space:
                     Algorithm("StandardScaler"),
                     Algorithm("none"),
                     Algorithm(
-                        "RobustScaler", {"q_min": Real(0.001, 0.3), "q_max": Real(0.7, 0.999)}
+                        "RobustScaler",
+                        {"q_min": Real(0.001, 0.3), "q_max": Real(0.7, 0.999)},
+                        start={"q_min": 0.25, "q_max": 0.75},
                     ),
                     Algorithm(
                         "QuantileTransformer",
@@ -113,6 +167,7 @@ def default_space(task: Task) -> Space:
                             "n_quantiles": Integer(10, 1000, log=True),
                             "output_distribution": Categorical(["uniform", "normal"]),
                         },
+                        start={"n_quantiles": 1000, "output_distribution": "normal"},
                     ),
                 ],
             ),
@@ -120,8 +175,14 @@ def default_space(task: Task) -> Space:
                 "selector",
                 [
                     Algorithm("none"),
-                    Algorithm("SelectPercentile", {"percentile": Integer(10, 90)}),
-                    Algorithm("PCA", {"n_components": Real(0.5, 0.9999)}),
+                    Algorithm(
+                        "SelectPercentile",
+                        {"percentile": Integer(10, 90)},
+                        start={"percentile": 50},
+                    ),
+                    Algorithm(
+                        "PCA", {"n_components": Real(0.5, 0.9999)}, start={"n_components": 0.99}
+                    ),
                 ],
             ),
             Module("estimator", models),

@@ -9,7 +9,7 @@
     space = restrict(space, "estimator", "RandomForest", n_estimators=Integer(10, 50), max_features=0.5)
 """
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import replace
 
 from fenceline.errors import ConfigurationError, SpaceError, suggestion
@@ -57,7 +57,7 @@ def restrict(space: Space, module: str, algorithm: str, **ranges: Parameter | Va
                 f"Algorithm {algorithm!r} has no hyper-parameter {name!r}.{suggestion(name, params)}"
             )
         params[name] = _within(f"Algorithm {algorithm!r}: {name!r}", params[name], given)
-    after = replace(before, params=params)
+    after = replace(before, params=params, start=_start_within(before.start, params))
     return _with(space, Module(module, [after if a is before else a for a in found.algorithms]))
 
 
@@ -71,6 +71,23 @@ def _within(owner: str, before: Parameter, given: Parameter | Value) -> Paramete
         except ConfigurationError as problem:
             raise SpaceError(f"{owner} {problem}") from None
     return after
+
+
+def _start_within(
+    start: Mapping[str, Value] | None, params: Mapping[str, Parameter]
+) -> dict[str, Value] | None:
+    """Return a start moved into narrower ranges; of choices that are gone nothing is known."""
+    if start is None:
+        return None
+    kept: dict[str, Value] = {}
+    for name, value in start.items():
+        range_ = params[name]
+        if isinstance(range_, Categorical):
+            if value in range_.choices:
+                kept[name] = value
+        elif isinstance(value, int | float):
+            kept[name] = min(max(value, range_.low), range_.high)
+    return kept
 
 
 def _module(space: Space, name: str) -> Module:

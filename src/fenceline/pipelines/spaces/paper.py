@@ -7,7 +7,7 @@ cheapest and safest algorithm stands first, for every search starts there.
 from collections.abc import Mapping
 
 from fenceline.metrics.trial import Task
-from fenceline.problem.parameter import Categorical, Integer, Parameter, Real
+from fenceline.problem.parameter import Categorical, Integer, Parameter, Real, Value
 from fenceline.problem.space import Algorithm, Module, Space
 
 _YES_NO = Categorical([False, True])
@@ -87,6 +87,89 @@ _SELECTORS: dict[str, Mapping[str, Parameter]] = {
     "SelectFwe": {"alpha": Real(0.01, 0.5)},
     "VarianceThreshold": {"threshold": Real(0.0, 0.2)},
     "SelectKBest": {"k": Integer(1, 100)},
+}
+# Where a search begins: scikit-learn's defaults or, where they depend on the data, are out of reach
+# or known to be poor (five neighbours, leaves of one row in a forest), what is usual.
+_KERNEL_START: Mapping[str, Value] = {"gamma": 0.1, "coef0": 0.0, "kernel": "rbf", "degree": 3}
+_LEAVES_START: Mapping[str, Value] = {"min_samples_split": 2, "min_samples_leaf": 1}
+_FOREST_START: Mapping[str, Value] = {
+    "exponent": 0.5,
+    "n_estimators": 100,
+    "criterion": "gini",
+    "min_samples_split": 2,
+    "min_samples_leaf": 2,
+}
+_STARTS: Mapping[str, Mapping[str, Value]] = {
+    "QuantileTransformer": {"n_quantiles": 1000, "output_distribution": "normal"},
+    "RobustScaler": {
+        "q_min": 0.25,
+        "q_max": 0.75,
+        "with_centering": True,
+        "with_scaling": True,
+    },
+    "KBinsDiscretizer": {"n_bins": 5, "strategy": "quantile"},
+    "SparseRandomProjection": {"density": 0.1, "n_components": 50},
+    "GaussianRandomProjection": {"n_components": 50},
+    "RBFSampler": {"gamma": 0.1, "n_components": 100},
+    "Nystroem": {**_KERNEL_START, "n_components": 100},
+    "TruncatedSVD": {"n_components": 20, "n_iter": 5},
+    "KernelPCA": {**_KERNEL_START, "n_components": 20, "remove_zero_eig": False},
+    "FastICA": {
+        "n_components": 20,
+        "algorithm": "parallel",
+        "whiten": "unit-variance",
+        "fun": "logcosh",
+        "max_iter": 200,
+    },
+    "FactorAnalysis": {"n_components": 20, "max_iter": 1000, "svd_method": "randomized"},
+    "PCA": {"n_components": 0.99, "whiten": False},
+    "PolynomialFeatures": {"degree": 2, "interaction_only": False, "include_bias": False},
+    "SelectPercentile": {"percentile": 50},
+    "SelectFpr": {"alpha": 0.05},
+    "SelectFdr": {"alpha": 0.05},
+    "SelectFwe": {"alpha": 0.05},
+    "VarianceThreshold": {"threshold": 0.0},
+    "SelectKBest": {"k": 10},
+    "GaussianNB": {},
+    "QuadraticDiscriminantAnalysis": {"reg_param": 0.01},
+    "GradientBoosting": {
+        "learning_rate": 0.1,
+        "subsample": 1.0,
+        "max_features": 1.0,
+        "n_estimators": 100,
+        "max_depth": 3,
+        **_LEAVES_START,
+        "loss": "log_loss",
+        "max_leaf_nodes": 1000,
+    },
+    "KNeighbors": {"n_neighbors": 15, "weights": "distance", "p": 2},
+    "RandomForest": {**_FOREST_START, "bootstrap": True},
+    "ExtraTrees": {**_FOREST_START, "bootstrap": False},
+    "AdaBoost": {"learning_rate": 1.0, "n_estimators": 50, "max_depth": 1},
+    "DecisionTree": {
+        "max_features": 1.0,
+        "min_weight_fraction_leaf": 0.01,
+        "min_impurity_decrease": 0.0,
+        "criterion": "gini",
+        **_LEAVES_START,
+    },
+    # No Gaussian process: its time grows with the cube of the rows, and a search begins with starts.
+    "LogisticRegression": {
+        "C": 1.0,
+        "tol": 1e-4,
+        "fit_intercept": True,
+        "class_weight": None,
+        "solver": "lbfgs",
+    },
+    "MLP": {
+        "alpha": 1e-4,
+        "learning_rate_init": 1e-3,
+        "depth": 1,
+        "nodes": 100,
+        "activation": "relu",
+        "solver": "adam",
+        "early_stopping": False,
+    },
 }
 
 
@@ -192,4 +275,6 @@ def small_space(task: Task) -> Space:
 
 
 def _module(name: str, algorithms: Mapping[str, Mapping[str, Parameter]]) -> Module:
-    return Module(name, [Algorithm(*item) for item in algorithms.items()])
+    return Module(
+        name, [Algorithm(found, params, _STARTS.get(found)) for found, params in algorithms.items()]
+    )

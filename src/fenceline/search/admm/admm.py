@@ -134,8 +134,8 @@ class ADMM:
         upper = slack_bounds(problem, as_seed=self.slack == "searched", raw=self.units == "raw")
 
         # Something cheap and safe comes first, so that the smallest budget returns a model.
-        start = problem.allowed_near(space.decode(space.first, space.centre), rng)
-        z, theta, rho = space.encode(start)[0], space.centre, self.rho
+        start = problem.allowed_near(space.initial, rng)
+        z, theta, rho = space.encode(start)[0], space.start, self.rho
         # Under rules every algorithm starts from hyper-parameters with which it was allowed.
         for example in (*(problem.examples if problem.allowed else ()), start):
             theta = _moved(space, theta, example)

@@ -22,6 +22,7 @@ from numpy.typing import NDArray
 from fenceline.problem.configuration import Configuration
 from fenceline.problem.problem import Evaluator, Problem
 from fenceline.problem.rule_sampling import MOST_ENUMERATED
+from fenceline.problem.starts import space_starts
 from fenceline.search.iterate import Iterate
 from fenceline.search.lagrangian import Lagrangian, Scales, slack_bounds
 from fenceline.search.precision import Adaptive, Fixed
@@ -152,15 +153,23 @@ class StructuredBO:
 
 
 def _design(problem: Problem, rng: np.random.Generator) -> Iterator[Configuration]:
-    """Yield the first pipelines: something safe, then a few at random that differ in their algorithms."""
+    """Yield the first pipelines: something safe, those known to be good, then a few at random.
+
+    The latter differ in their algorithms, and are the fewer the more are known to be good.
+    """
     space = problem.space
-    yield problem.allowed_near(space.decode(space.first, space.centre), rng)
-    theta = Lattice(space).sample(rng, _DESIGN)
+    yield problem.allowed_near(space.initial, rng)
+    starts = [c for c in problem.starts or space_starts(space) if problem.allows(c)]
+    yield from starts
+    missing = _DESIGN - len(starts)
+    if missing <= 0:
+        return
+    theta = Lattice(space).sample(rng, missing)
     columns = []
     for module in space.modules:
         count = len(module.algorithms)
         columns.append(
-            np.concatenate([rng.permutation(count) for _ in range(-(-_DESIGN // count))])[:_DESIGN]
+            np.concatenate([rng.permutation(count) for _ in range(-(-missing // count))])[:missing]
         )
     for row, choices in enumerate(np.array(columns).T):
         configuration = space.decode(tuple(int(j) for j in choices), theta[row])
