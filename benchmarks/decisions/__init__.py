@@ -1,0 +1,1 @@
+"""Decisions inside a fence, judged on rows that nobody has seen."""
