@@ -17,6 +17,7 @@ from fenceline.problem.problem import Evaluation, Problem
 from fenceline.problem.space import Space, Theta
 
 Array: TypeAlias = NDArray[np.float64]
+Indices: TypeAlias = NDArray[np.intp]
 UnitsName: TypeAlias = Literal["unit", "raw"]
 
 
@@ -146,6 +147,12 @@ class Integers:
                 self._low + values * self._width,
             )
         return values
+
+    def penalty(self, theta: Array, *, b: Array, rho: float, among: Indices) -> Array:
+        """Return rho/2 |theta_d - b|^2 of rows of theta, over the integers among some columns."""
+        counted = np.isin(self.columns, among)
+        distance = np.array([self.of(row) for row in theta])[:, counted] - b[counted]
+        return np.array([0.5 * rho * float(row @ row) for row in distance])
 
     def put(self, theta: Theta, values: Array) -> Theta:
         """Return a theta whose integer coordinates are these; the inverse of :meth:`of`."""

@@ -23,7 +23,7 @@ evaluation is recomputed under today's multipliers, whenever it is asked for.
 import math
 from collections.abc import Iterator
 from dataclasses import dataclass
-from itertools import islice
+from functools import partial
 from typing import Literal
 
 import numpy as np
@@ -33,12 +33,12 @@ from fenceline.problem.parameter import Parameter, Real
 from fenceline.problem.problem import Evaluation, Evaluator, Problem
 from fenceline.problem.space import Choices, Space, Theta
 from fenceline.search.admm.settings import check_settings
+from fenceline.search.admm.shared_surrogate import SharedSurrogate
 from fenceline.search.admm.solvers import Bandit, Bayesian, Solver
 from fenceline.search.admm.subproblem import Archive, Block
 from fenceline.search.iterate import Iterate
 from fenceline.search.lagrangian import Array, Integers, Lagrangian, Scales, UnitsName, slack_bounds
 from fenceline.search.precision import Adaptive, Fixed
-from fenceline.search.structured.search import StructuredBO
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -48,15 +48,14 @@ class ADMM:
     Parameters
     ----------
     theta, z : Solver, optional
-        How the two black-box sub-problems are solved, by measuring pipelines. Without both, they
-        are solved on one surrogate of all pipelines, and only what they agree on is measured
-        (:mod:`fenceline.search.structured.search`): the default, because it needs far fewer evaluations.
+        How the two black-box sub-problems are solved. Without one, a sub-problem is solved on models
+        of f and of every g that learn from all pipelines, by the expected improvement of the
+        augmented Lagrangian (:mod:`fenceline.search.admm.lagrangian_improvement`).
     rho : float
         Penalty; 1 is the paper's.
     precision : Adaptive or Fixed, optional
         Evaluations per sub-problem, iteration by iteration; ``Adaptive(16, 256, 8)`` is the
-        paper's. On the shared surrogate, evaluations between updates of the multipliers:
-        ``Fixed(2)``.
+        paper's, ``Fixed(2)`` the default where both sub-problems are solved on the shared surrogate.
     slack : {"closed", "searched"}
         Eliminate u exactly, or search it beside theta as the seed does.
     units : {"unit", "raw"}
@@ -87,7 +86,7 @@ class ADMM:
 
     @property
     def shared(self) -> bool:
-        """Whether the sub-problems are solved on a surrogate that all pipelines share."""
+        """Whether both sub-problems are solved on a surrogate that all pipelines share."""
         return self.theta is None and self.z is None
 
     @classmethod
@@ -121,16 +120,11 @@ class ADMM:
         self, problem: Problem, evaluator: Evaluator, rng: np.random.Generator
     ) -> Iterator[Iterate]:
         """Run the algorithm, one iterate after another, until the evaluator says that the budget is spent."""
-        if self.shared:
-            default = StructuredBO(rho=self.rho, precision=self.precision or Fixed(2))
-            steps = default.iterates(problem, evaluator, rng)
-            yield from islice(steps, self.iterations)
-            return
-        solve_theta, solve_z = self.theta or Bayesian(), self.z or Bandit()
-        precision = self.precision or Adaptive(16, 256, 8)
+        precision = self.precision or (Fixed(2) if self.shared else Adaptive(16, 256, 8))
         space = problem.space
         integers = Integers(space, self.units)
         archive = Archive(space, evaluator)
+        surrogate = SharedSurrogate(problem, evaluator)
         upper = slack_bounds(problem, as_seed=self.slack == "searched", raw=self.units == "raw")
 
         # Something cheap and safe comes first, so that the smallest budget returns a model.
@@ -154,7 +148,9 @@ class ADMM:
             # theta-min: min over active theta, u of f + rho/2 |theta_d - b|^2 + rho/2 sum (g - eps + u + mu/rho)^2.
             b = delta - lam / rho
             block = self._theta_min(lagrangian, integers, z, theta, b, archive)
-            point = block.solve(solve_theta, evaluations, rng)
+            held = partial(integers.penalty, b=b, rho=rho, among=active)
+            solver = self.theta or surrogate.over_theta(lagrangian, z, theta, held)
+            point = block.solve(solver, evaluations, rng)
             # Inactive integers see nothing but their penalty, which projection minimises.
             theta_new = integers.put(theta, integers.clip(b))
             theta_new[active] = theta[active] if point is None else point[: len(active)]
@@ -167,7 +163,7 @@ class ADMM:
 
             # z-min: the same merit over the choices; every algorithm keeps its own hyper-parameters.
             block = self._z_min(lagrangian, z, theta, u, archive)
-            point = block.solve(solve_z, evaluations, rng)
+            point = block.solve(self.z or surrogate.over_z(lagrangian, theta), evaluations, rng)
             z = z if point is None else space.z_at(point)
             if block.detour is not None:
                 # The rules had shut the block in: go on from what they allow.
@@ -212,7 +208,6 @@ class ADMM:
         searched = self.slack == "searched"
         if searched:
             moves += [Real(0.0, 1.0) for _ in lagrangian.mu]
-        of_active = np.isin(integers.columns, active)
 
         def place(point: Array) -> Theta:
             moved = theta.copy()
@@ -220,10 +215,9 @@ class ADMM:
             return moved
 
         def merit(point: Array, evaluation: Evaluation) -> float:
-            distance = (integers.of(place(point)) - b)[of_active]
             u = point[len(active) :] * lagrangian.upper if searched else None
-            penalty = 0.5 * lagrangian.rho * float(distance @ distance)
-            return lagrangian.merit(evaluation, u) + penalty
+            penalty = integers.penalty(place(point)[None], b=b, rho=lagrangian.rho, among=active)
+            return lagrangian.merit(evaluation, u) + float(penalty[0])
 
         block = Block(
             moves,

@@ -29,9 +29,8 @@ def check_settings(settings: Any) -> None:
         solver = getattr(settings, name)
         solves = hasattr(solver, "proposals") and not isinstance(solver, type)
         require(solver is None or solves, name, "a solver, such as Bayesian()")
-    searched, raw = settings.slack == "searched", settings.units == "raw"
-    if settings.shared and (searched or raw or settings.relax or settings.balance):
+    if settings.theta is None and (settings.slack == "searched" or settings.relax):
         raise DefinitionError(
-            "ADMM: slack, units, relax and balance belong to measured sub-problems; "
-            "give theta= and z= too, such as theta=Bayesian(), z=Bandit()."
+            "ADMM: slack='searched' and relax=True belong to a theta-min solved by measuring; "
+            "give theta= too, such as theta=Bayesian()."
         )

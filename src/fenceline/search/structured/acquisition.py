@@ -151,9 +151,10 @@ class ConstrainedImprovement:
 
     def believing(self, parts: Sequence[Part]) -> ConstrainedImprovement:
         """Return the acquisition if pipelines that are being measured turn out as predicted."""
-        chances = tuple(replace(c, process=_believing(c.process, parts)) for c in self.chances)
-        return ConstrainedImprovement(_believing(self.objective, parts), self.best, chances)
+        chances = tuple(replace(c, process=believing(c.process, parts)) for c in self.chances)
+        return ConstrainedImprovement(believing(self.objective, parts), self.best, chances)
 
 
-def _believing(process: SharedProcess, parts: Sequence[Part]) -> SharedProcess:
+def believing(process: SharedProcess, parts: Sequence[Part]) -> SharedProcess:
+    """Return a process that takes pipelines at what it predicts of them."""
     return process.extend(parts, process.predict_pipelines(parts)[0])

@@ -61,7 +61,7 @@ class Search:
         allows: Allows | None = None,
     ) -> list[Candidate]:
         """Return promising pipelines, best first; `z` and `theta` hold what is known, best first."""
-        climb = _Climb(acquisition, structure, rng, allows)
+        climb = Climb(acquisition, structure, rng, allows)
         modules = structure.space.modules
         elite_z, elite_theta = z[: self.elites], theta[: self.elites]
         near = rng.integers(len(elite_z), size=self.local)
@@ -102,7 +102,7 @@ class Search:
         return [found[0], refined, *found[1:]]
 
     def _refine(
-        self, climb: _Climb, lattice: Lattice, candidate: Candidate, rng: np.random.Generator
+        self, climb: Climb, lattice: Lattice, candidate: Candidate, rng: np.random.Generator
     ) -> Candidate:
         structure = climb.structure
         for size in 0.2 * 0.2 ** np.arange(self.rounds):
@@ -116,7 +116,7 @@ class Search:
 
 
 @dataclass(frozen=True, slots=True)
-class _Pool:
+class Pool:
     """Components that one module may take, and what each shares with the evaluations of each model."""
 
     algorithm: Indices
@@ -125,7 +125,7 @@ class _Pool:
 
 
 @dataclass(frozen=True, slots=True)
-class _Climb:
+class Climb:
     """Coordinate ascent over modules: the component of one module moves, the others stand still."""
 
     acquisition: Acquisition
@@ -133,14 +133,13 @@ class _Climb:
     rng: np.random.Generator
     allows: Allows | None
 
-    def pool(self, i: int, algorithm: Indices, theta: Array) -> _Pool:
+    def pool(self, i: int, algorithm: Indices, theta: Array) -> Pool:
+        """Return components that module i may take."""
         part = self.structure.part(i, algorithm, theta)
-        return _Pool(
-            algorithm, theta, tuple(p.effects(i, part) for p in self.acquisition.processes)
-        )
+        return Pool(algorithm, theta, tuple(p.effects(i, part) for p in self.acquisition.processes))
 
     def __call__(
-        self, pools: Sequence[_Pool], chosen: Indices, sweeps: int
+        self, pools: Sequence[Pool], chosen: Indices, sweeps: int
     ) -> tuple[Indices, Array]:
         """Move all starts (rows of component indices) uphill together."""
         chosen = chosen.copy()
@@ -164,7 +163,7 @@ class _Climb:
                 break
         return chosen, values
 
-    def _totals(self, pools: Sequence[_Pool], chosen: Indices) -> list[tuple[Array, Array]]:
+    def _totals(self, pools: Sequence[Pool], chosen: Indices) -> list[tuple[Array, Array]]:
         """Return, for each model, the sum of the modules' terms and the product of their factors."""
         totals = []
         for m, process in enumerate(self.acquisition.processes):
@@ -183,7 +182,7 @@ class _Climb:
 
     def _along(
         self,
-        pools: Sequence[_Pool],
+        pools: Sequence[Pool],
         chosen: Indices,
         i: int,
         others: Sequence[tuple[Array, Array]],
@@ -215,7 +214,7 @@ class _Climb:
         return values.reshape(hopes.shape)
 
     def _allowed(
-        self, pools: Sequence[_Pool], chosen: Indices, i: int, hopes: Array
+        self, pools: Sequence[Pool], chosen: Indices, i: int, hopes: Array
     ) -> NDArray[np.intp]:
         """Return the most hopeful components that the rules allow, and where each start stands."""
         assert self.allows is not None
@@ -234,7 +233,7 @@ class _Climb:
 
 
 def _assembled(
-    structure: Structure, pools: Sequence[_Pool], chosen: Indices
+    structure: Structure, pools: Sequence[Pool], chosen: Indices
 ) -> tuple[Choices, Array]:
     """Put the chosen components together; what is not active is NaN."""
     theta = np.full(len(structure.space.parameters), np.nan)
