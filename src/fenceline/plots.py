@@ -55,7 +55,7 @@ def trade_off(result: Result, constraint: Constraint | str, ax: "Axes | None" = 
         (False, "x", _QUIET, "breaks a constraint"),
         (True, "o", _ACCENT, "inside the fence"),
     ):
-        some = [e for e in result.evaluations if e.ok and e.feasible == inside]
+        some = [e for e in result.full if e.ok and e.feasible == inside]
         if some:
             values = [e.metrics[c.metric] for e in some]
             ax.scatter(
@@ -93,7 +93,7 @@ def algorithms(result: Result, ax: "Axes | None" = None) -> "Axes":
     labels: list[str] = []
     for module in reversed(result.problem.space.modules):
         tried: dict[str, list[Any]] = {}
-        for e in result.evaluations:
+        for e in result.full:
             if e.ok:
                 tried.setdefault(e.configuration[module.name].algorithm, []).append(e)
         worst_first = sorted(tried.items(), key=lambda item: -min(e.objective for e in item[1]))

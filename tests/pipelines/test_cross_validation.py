@@ -115,6 +115,24 @@ def test_warnings_are_counted_and_kept_quiet():
     assert found["warnings"] >= 3
 
 
+def test_a_look_has_one_fold_and_keeps_to_its_first_split():
+    measure = measuring(metrics.loss("roc_auc"))
+    looked = measure(ONE, fidelity=0.8)
+    assert looked["folds"] == 1
+    train, valid = measure._part(0.8)
+    assert set(train) < set(measure.splits[0][0])
+    assert set(valid) == set(measure.splits[0][1])
+
+
+def test_looks_are_offered_only_where_rows_are_many():
+    assert measuring(metrics.loss("roc_auc")).fidelities == ()
+    many = Table(np.zeros((30_000, 1)), np.arange(30_000) % 2, "binary")
+    assert measuring(metrics.loss("roc_auc"), table=many).fidelities == (0.125, 0.5)
+    assert Problem(
+        SPACE, measuring(metrics.loss("roc_auc"), table=many), "loss(roc_auc)"
+    ).fidelities
+
+
 def test_lower_fidelity_fits_on_fewer_rows():
     measure = measuring(metrics.loss("roc_auc"))
     assert measure(ONE, fidelity=0.2)["loss(roc_auc)"] != measure(ONE)["loss(roc_auc)"]

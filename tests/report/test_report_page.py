@@ -1,5 +1,6 @@
 import json
 import re
+from dataclasses import replace
 from types import SimpleNamespace
 
 import numpy as np
@@ -284,3 +285,18 @@ def test_a_fitted_classifier_has_a_report(tmp_path):
     assert "size_mb" in text
     assert 'sandbox="allow-same-origin"' in text
     assert fitted.certificate_.status in title(text)
+
+
+def test_looks_are_counted_as_such_and_are_neither_drawn_nor_failures(tmp_path):
+    full = evaluation(problem(), KNN, loss=0.3)
+    looks = (
+        replace(evaluation(problem(), ROBUST, loss=0.1), fidelity=0.25),
+        replace(failure(ROBUST), fidelity=0.25),
+    )
+    text = page(tmp_path, result(*looks, full))
+    assert "<dt>evaluations</dt><dd>1</dd>" in text
+    assert "<dt>looks at fewer rows</dt><dd>2</dd>" in text
+    assert embedded(text)["values"] == [0.3]
+    assert "singular matrix" not in text
+    assert ">Looks</th>" in text
+    assert ">Looks</th>" not in page(tmp_path, result(full))

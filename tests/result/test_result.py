@@ -1,4 +1,5 @@
 import math
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -44,6 +45,20 @@ def test_best_is_the_smallest_feasible_objective():
 def test_best_is_the_first_of_equals():
     first = measured(0.2, alpha=1.0)
     assert result(first, measured(0.2, alpha=2.0)).best is first
+
+
+def test_a_look_is_no_answer_no_nearest_miss_and_no_part_of_the_feasible_share():
+    look = replace(measured(0.1), fidelity=0.25)
+    near = replace(measured(0.1, latency_us=10.5), fidelity=0.25)
+    best, miss = measured(0.3, alpha=2.0), measured(0.2, latency_us=20.0, alpha=3.0)
+    assert result(look, best).best is best
+    assert result(look, near, miss).nearest_miss is miss
+    assert result(look, near, miss).relaxations()["loss"].tolist() == [0.2]
+    assert result(look, best, miss).feasible_fraction == 0.5
+    assert result(look, near).status == "empty"
+    assert list(result(look, best).to_frame()["fidelity"]) == [0.25, 1.0]
+    assert list(result(look, best).trajectory) == [np.inf, 0.3]
+    assert "1 evaluations and 2 looks" in result(look, near, best)._repr_html_()
 
 
 def test_a_feasible_result_says_what_was_found():
@@ -154,6 +169,7 @@ def test_the_frame_has_one_row_per_evaluation():
         "feasible",
         "violation",
         "status",
+        "fidelity",
         "seconds",
         "message",
     ]

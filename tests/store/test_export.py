@@ -1,4 +1,5 @@
 import sys
+from dataclasses import replace
 
 import pandas as pd
 import pytest
@@ -116,6 +117,21 @@ def test_an_optuna_study_shows_parameters_constraints_and_failures(run, result):
     assert logit.distributions["model.logit.C"] == optuna.distributions.FloatDistribution(
         1e-3, 1e3, log=True
     )
+
+
+def test_looks_are_exported_with_their_share_of_the_rows_and_never_as_the_best(result, tmp_path):
+    found = result[0]
+    look = replace(found.best, objective=0.001, fidelity=0.25)
+    seen = replace(found, evaluations=(*found.evaluations, look))
+    to_csv(seen, tmp_path / "run.csv")
+    assert list(pd.read_csv(tmp_path / "run.csv")["fidelity"])[-2:] == [1.0, 0.25]
+    optuna = pytest.importorskip(
+        "optuna", reason="Optuna is not installed; pip install fenceline[optuna]"
+    )
+    optuna.logging.set_verbosity(optuna.logging.WARNING)
+    study = to_optuna(seen)
+    assert study.trials[-1].state.name == "PRUNED"
+    assert study.best_value == found.best.objective
 
 
 def test_an_optuna_study_is_kept_in_the_storage_it_is_given(result, tmp_path):

@@ -103,7 +103,7 @@ class Refit:
         votes : int
             How many votes several pipelines together may have; 0 for none.
         """
-        if result.ended == "seconds" and not any(e.ok for e in result.evaluations):
+        if result.ended == "seconds" and not any(e.ok for e in result.full):
             evaluation, first = self.first()
             alone = replace(
                 result,
@@ -244,7 +244,7 @@ class Refit:
 
     def _simple(self, result: Result) -> float:
         """Return the objective of the simplest pipeline: what is worse than it is no use to anybody."""
-        found = [e.objective for e in result.evaluations if e.configuration == self._simplest]
+        found = [e.objective for e in result.full if e.configuration == self._simplest]
         return found[0] if found else math.inf
 
     def _certificate(self, candidate: Candidate, trial: Trial) -> Certificate | None:

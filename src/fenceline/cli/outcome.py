@@ -92,7 +92,8 @@ class Outcome:
                     for s in subject.standings
                 ],
                 "certificate": certificate_record(self.certificate),
-                "evaluations": len(result.evaluations),
+                "evaluations": len(result.full),
+                "looks": len(result.evaluations) - len(result.full),
                 "feasible_fraction": result.feasible_fraction,
                 "seconds": self.spent + result.seconds,
                 "exit_code": self.exit_code,

@@ -1,6 +1,7 @@
 """A run directory after its fit: what it was asked, what it measured, and the model."""
 
 import json
+import math
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -82,11 +83,12 @@ class Run:
         )
 
     def measured(self) -> int:
-        """Return how many pipelines have been measured."""
+        """Return how many evaluations have been spent; a look counts as its share of the rows."""
         from fenceline.store.records import Finish
         from fenceline.store.run_directory import read_run
 
-        return sum(isinstance(event, Finish) for event in read_run(self.path)[1])
+        finished = (e.fidelity for e in read_run(self.path)[1] if isinstance(e, Finish))
+        return math.ceil(sum(finished))
 
     def subject(self) -> Any:
         """Return what reports and explanations are about: the model, else the search alone."""

@@ -57,7 +57,7 @@ def spent(console: Console, result: Result) -> None:
     inside = sum(e.feasible for e in result.evaluations)
     say(
         console,
-        f"{'Interrupted: ' if result.ended == 'interrupted' else ''}{len(result.evaluations)} "
+        f"{'Interrupted: ' if result.ended == 'interrupted' else ''}{len(result.full)} "
         f"pipelines measured in {result.seconds:.0f} s, {inside} of them inside the fence.",
     )
 
@@ -107,7 +107,7 @@ def answer(console: Console, model: Any) -> None:
 def outside(console: Console, model: Any) -> None:
     """Print what a search without a fence would have taken."""
     result: Result = model.result_
-    measured = [e for e in result.evaluations if e.ok]
+    measured = [e for e in result.full if e.ok]
     refused = [e for e in measured if not e.feasible]
     if not refused:
         return

@@ -43,7 +43,7 @@ def _column(values: list[Any]) -> "np.ma.MaskedArray[Any, Any]":
 
 
 def _ranks(result: Result) -> NDArray[np.int32]:
-    """Rank by violation, then by objective: the best feasible pipeline is first, failures are last."""
-    keys = [(e.violation, e.objective) for e in result.evaluations]
+    """Rank by violation, then by objective: the best feasible pipeline is first; failures, then looks, are last."""
+    keys = [(e.look, e.violation, e.objective) for e in result.evaluations]
     order = sorted(keys)
     return np.array([1 + order.index(key) for key in keys], dtype=np.int32)

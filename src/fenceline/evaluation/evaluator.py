@@ -7,12 +7,12 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from statistics import fmean
 
-from fenceline.errors import MeasurementError
+from fenceline.errors import DefinitionError, MeasurementError
 from fenceline.evaluation import Engine, Outcome
-from fenceline.evaluation.incumbent import Comparing, Incumbent, wants_incumbent
+from fenceline.evaluation.incumbent import Incumbent, WithKeywords
 from fenceline.evaluation.repeats import Doubts, pooled
 from fenceline.problem.configuration import Configuration
-from fenceline.problem.problem import BudgetSpent, Evaluation, Problem
+from fenceline.problem.problem import BudgetSpent, Evaluation, Problem, takes
 from fenceline.result.result import Ending
 from fenceline.search.iterate import Iterate
 from fenceline.store import Event, Finish, Proposal, RunDirectory
@@ -34,6 +34,8 @@ class Progress:
     seconds: float
     iterate: Iterate | None = None
     """The last one, of algorithms that have them."""
+    looks: int = 0
+    """How many of the evaluations were cheap looks, with a part of the rows."""
 
 
 class Desk:
@@ -60,33 +62,49 @@ class Desk:
         self.ending: Ending = "evaluations"
         self.iterate: Iterate | None = None
         self._known: dict[Configuration, Evaluation] = {}
+        self._looks: dict[tuple[Configuration, float], Evaluation] = {}
         self._doubts = Doubts(problem)
-        self._tickets: dict[int, Configuration] = {}
+        self._tickets: dict[int, tuple[Configuration, float]] = {}
         self._submitted = 0
+        self._shares = 0.0
         self._repeats = 0
         self._best: Evaluation | None = None
         self._feasible = 0
         self._store = store
         self._script: deque[Event] = deque(() if store is None else store.events)
-        self._comparing = wants_incumbent(problem.measure)
-        engine.put(Comparing(problem.measure) if self._comparing else problem.measure)
+        # Who counts evaluations wants the same run again, and no clock can give that.
+        self._clocked = evaluations is None and seconds is not None
+        self._left = self._look_at_clock()
+        self._keywords = {n for n in ("fidelity", "incumbent") if takes(problem.measure, n)}
+        engine.put(WithKeywords(problem.measure) if self._keywords else problem.measure)
 
     @property
     def pending(self) -> Sequence[Configuration]:
         """Submitted and not finished."""
-        return tuple(self._tickets.values())
+        return tuple(configuration for configuration, _ in self._tickets.values())
 
-    def known(self, configuration: Configuration) -> Evaluation | None:
-        """Return the evaluation of a configuration, if it has finished."""
-        return self._known.get(configuration)
+    @property
+    def seconds_left(self) -> float | None:
+        """What is left of the budget in seconds, as of the last submission, now or in the journal."""
+        return self._left
 
-    def submit(self, configuration: Configuration) -> None:
+    def known(self, configuration: Configuration, fidelity: float = 1.0) -> Evaluation | None:
+        """Return the evaluation of a configuration at a fidelity, if it has finished."""
+        if fidelity == 1.0:
+            return self._known.get(configuration)
+        return self._looks.get((configuration, fidelity))
+
+    def submit(self, configuration: Configuration, fidelity: float = 1.0) -> None:
         """Measure a configuration unless it is known; return when another one is wanted.
 
         Before it, a known one is measured again if noise alone keeps it from being the best.
         """
         spent = time.perf_counter() - self._idle_since
-        if configuration in self._known or configuration in self._tickets.values():
+        if not 0.0 < fidelity <= 1.0:
+            raise DefinitionError(f"submit: fidelity must lie in (0, 1]. Got {fidelity!r}.")
+        if "fidelity" not in self._keywords:
+            fidelity = 1.0
+        if self._decided(configuration, fidelity):
             self._count_repeat()
             return
         if not self.problem.allows(configuration):
@@ -99,29 +117,48 @@ class Desk:
         self._repeats = 0
         # Here and nowhere else: the journal then shows the same outcomes before the same proposal.
         while (doubtful := self._doubts.greatest(self._best, self.pending)) is not None:
-            self._measure(doubtful, 0.0)
-        self._measure(configuration, spent)
+            self._measure(doubtful, 1.0, 0.0)
+        self._measure(configuration, fidelity, spent)
 
-    def _measure(self, configuration: Configuration, spent: float) -> None:
+    def _decided(self, configuration: Configuration, fidelity: float) -> bool:
+        """Tell whether a measurement at this fidelity, or in full, is known or under way."""
+        wanted = (configuration, fidelity), (configuration, 1.0)
+        return (
+            configuration in self._known
+            or wanted[0] in self._looks
+            or any(ticket in wanted for ticket in self._tickets.values())
+        )
+
+    def _measure(self, configuration: Configuration, fidelity: float, spent: float) -> None:
         """Have a configuration measured, and take in what has finished meanwhile."""
-        self._stop_if(self._submitted >= self.limit, "evaluations")
+        self._stop_if(self._shares >= self.limit, "evaluations")
         self._stop_if(time.perf_counter() >= self.deadline, "seconds")
         self.suggest_seconds.append(spent)
         ticket = self._submitted
         self._submitted += 1
-        self._tickets[ticket] = configuration
+        self._shares += fidelity
+        self._tickets[ticket] = configuration, fidelity
         if self._script:
-            self._replay(configuration)
+            self._replay(configuration, fidelity)
         else:
             if self._store is not None:
-                self._store.propose(ticket, configuration)
-            self._start(ticket, configuration)
+                self._store.propose(ticket, configuration, fidelity, self._left)
+            self._start(ticket)
         if not self._script:
             while len(self._tickets) >= self._room():
                 self._collect()
             while self._tickets and (finished := self.engine.next(0.0)) is not None:
                 self._take(*finished)  # the next suggestion is to know all that is known
+        self._left = self._look_at_clock()
         self._idle_since = time.perf_counter()
+
+    def _look_at_clock(self) -> float | None:
+        """Return what the algorithm is told of the time: what it was told then, if this is replayed."""
+        if self._script:
+            return next((e.left for e in self._script if isinstance(e, Proposal)), None)
+        if not self._clocked:
+            return None
+        return round(max(0.0, self.deadline - time.perf_counter()), 3)
 
     def drain(self) -> None:
         """Wait until nothing is pending."""
@@ -146,12 +183,16 @@ class Desk:
         measuring = fmean(e.seconds for e in self.history[-workers:])
         return workers + (spare if suggesting > _SHORT * measuring else 0)
 
-    def _start(self, ticket: int, configuration: Configuration) -> None:
+    def _start(self, ticket: int) -> None:
         """Have a configuration measured; a measure that likes to know the best so far is told."""
-        task: object = configuration
-        if self._comparing:
-            task = configuration, Incumbent.of(self._best, self.problem.objective)
-        self.engine.submit(ticket, task)
+        configuration, fidelity = self._tickets[ticket]
+        keywords: dict[str, object] = {}
+        if "fidelity" in self._keywords:
+            keywords["fidelity"] = fidelity
+        if "incumbent" in self._keywords:
+            best = self._best if fidelity == 1.0 else None  # a look has no other to compare with
+            keywords["incumbent"] = Incumbent.of(best, self.problem.objective)
+        self.engine.submit(ticket, (configuration, keywords) if self._keywords else configuration)
 
     def _stop_if(self, over: bool, ending: Ending) -> None:
         if over:
@@ -163,7 +204,7 @@ class Desk:
         """End a run that has nothing new to measure: every configuration known, or a solver that repeats itself."""
         self._repeats += 1
         self._stop_if(time.perf_counter() >= self.deadline, "seconds")
-        new = sum(c not in self._known for c in self._tickets.values())
+        new = sum(f == 1.0 and c not in self._known for c, f in self._tickets.values())
         self._stop_if(len(self._doubts.times) + new >= self.problem.cardinality, "exhausted")
         self._stop_if(self._repeats >= _MOST_REPEATS, "exhausted")
 
@@ -181,22 +222,27 @@ class Desk:
         self._take(*finished)
 
     def _take(self, ticket: int, outcome: Outcome) -> None:
-        evaluation = self._judge(self._tickets.pop(ticket), outcome)
-        if (earlier := self._known.get(evaluation.configuration)) is not None:
+        evaluation = self._judge(*self._tickets.pop(ticket), outcome)
+        earlier = self.known(evaluation.configuration, evaluation.fidelity)
+        if earlier is not None:
             evaluation = pooled(self.problem, earlier, evaluation)
         # A task stopped by the end of this run is no outcome: a continued run measures it again.
         if self._store is not None and outcome.status != "cancelled":
             self._store.finish(ticket, evaluation)
         self._file(evaluation)
 
-    def _replay(self, configuration: Configuration) -> None:
+    def _replay(self, configuration: Configuration, fidelity: float) -> None:
         """Let the journal speak instead of the engine: what finished before the next proposal, in order.
 
         The algorithm is deterministic, so it proposes what it proposed then; if it does not (other
         library versions, say), everything measured is taken in at once and the search goes on.
         """
         first = self._script.popleft()
-        same = isinstance(first, Proposal) and first.configuration == configuration.to_dict()
+        same = (
+            isinstance(first, Proposal)
+            and first.fidelity == fidelity
+            and first.configuration == configuration.to_dict()
+        )
         if not same:
             self._script.appendleft(first)
             self._absorb()
@@ -204,7 +250,7 @@ class Desk:
         while self._script and not isinstance(self._script[0], Proposal):
             event = self._script.popleft()
             if isinstance(event, Finish):
-                self._file(self._judge(self._tickets.pop(event.ticket), _outcome(event)))
+                self._file(self._judge(*self._tickets.pop(event.ticket), _outcome(event)))
         if not self._script:
             self._start_again()
 
@@ -212,30 +258,33 @@ class Desk:
         """Take from the journal what is pending where this run's budget ends, and no more."""
         for event in self._script:
             if isinstance(event, Finish) and event.ticket in self._tickets:
-                self._file(self._judge(self._tickets.pop(event.ticket), _outcome(event)))
+                self._file(self._judge(*self._tickets.pop(event.ticket), _outcome(event)))
         self._script.clear()
         self._start_again()
 
     def _start_again(self) -> None:
         """Measure what was being measured when the journal ended."""
-        for ticket, unfinished in self._tickets.items():
-            self._start(ticket, unfinished)
+        for ticket in self._tickets:
+            self._start(ticket)
 
     def _absorb(self) -> None:
         """Take in all that the journal still holds, whatever this run would have proposed."""
-        _, configuration = self._tickets.popitem()
+        _, (configuration, fidelity) = self._tickets.popitem()
+        self._shares -= fidelity
         self.suggest_seconds.pop()
         for event in self._script:
             if isinstance(event, Proposal):
-                self._tickets[event.ticket] = self.problem.space.configuration(event.configuration)
+                found = self.problem.space.configuration(event.configuration)
+                self._tickets[event.ticket] = found, event.fidelity
                 self._submitted = event.ticket + 1
+                self._shares += event.fidelity
             elif isinstance(event, Finish):
-                self._file(self._judge(self._tickets.pop(event.ticket), _outcome(event)))
+                self._file(self._judge(*self._tickets.pop(event.ticket), _outcome(event)))
         self._script.clear()
         self._start_again()
-        self.submit(configuration)
+        self.submit(configuration, fidelity)
 
-    def _judge(self, configuration: Configuration, outcome: Outcome) -> Evaluation:
+    def _judge(self, configuration: Configuration, fidelity: float, outcome: Outcome) -> Evaluation:
         metrics: dict[str, float] = {}
         errors: dict[str, float] = {}
         objective = violation = math.inf
@@ -264,15 +313,19 @@ class Desk:
             outcome.cpu_seconds,
             outcome.megabytes,
             errors,
+            fidelity,
         )
 
     def _file(self, evaluation: Evaluation) -> None:
         self.history.append(evaluation)
         self.finished_at.append(time.perf_counter() - self.started)
         configuration = evaluation.configuration
-        self._doubts.file(evaluation)
-        if evaluation.ok or configuration not in self._known:
-            self._known[configuration] = evaluation
+        if evaluation.look:
+            self._looks[configuration, evaluation.fidelity] = evaluation
+        else:
+            self._doubts.file(evaluation)
+            if evaluation.ok or configuration not in self._known:
+                self._known[configuration] = evaluation
         self._feasible += evaluation.feasible
         if evaluation.feasible and (
             self._best is None or evaluation.objective < self._best.objective
@@ -285,6 +338,7 @@ class Desk:
             self._feasible,
             self.finished_at[-1],
             self.iterate,
+            len(self._looks),
         )
         for callback in self.callbacks:
             callback(progress)

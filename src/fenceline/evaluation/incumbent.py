@@ -1,12 +1,11 @@
 """The best pipeline so far, told to measurements that stop short of what cannot beat it."""
 
-import inspect
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
 from fenceline.problem.configuration import Configuration
-from fenceline.problem.problem import Evaluation, Measure
+from fenceline.problem.problem import Evaluation, Measure, takes
 
 
 @dataclass(frozen=True, slots=True)
@@ -25,20 +24,17 @@ class Incumbent:
 
 
 @dataclass(frozen=True, slots=True)
-class Comparing:
-    """Calls a measure with a configuration and its incumbent, which engines carry as one argument."""
+class WithKeywords:
+    """Calls a measure with a configuration and keywords, which engines carry as one argument."""
 
     measure: Measure
 
-    def __call__(self, task: tuple[Configuration, Incumbent | None]) -> Mapping[str, Any]:
+    def __call__(self, task: tuple[Configuration, Mapping[str, Any]]) -> Mapping[str, Any]:
         """Measure."""
-        configuration, incumbent = task
-        return self.measure(configuration, incumbent=incumbent)
+        configuration, keywords = task
+        return self.measure(configuration, **keywords)
 
 
 def wants_incumbent(measure: Measure) -> bool:
     """Tell whether a measure has a parameter ``incumbent``."""
-    try:
-        return "incumbent" in inspect.signature(measure).parameters
-    except (TypeError, ValueError):
-        return False  # a built-in without a signature
+    return takes(measure, "incumbent")

@@ -84,12 +84,13 @@ class Progress:
             self.console = Console(stderr=True)
         improved = state.best is not self._best
         self._best = state.best
-        if self._nearest is None or state.evaluation.violation < self._nearest.violation:
-            self._nearest = state.evaluation
+        last = state.evaluation
+        if not last.look and (self._nearest is None or last.violation < self._nearest.violation):
+            self._nearest = last
         if self.console.is_terminal or self.console.is_jupyter:
-            last = self.evaluations is not None and state.count >= self.evaluations
+            ended = self.evaluations is not None and state.count >= self.evaluations
             due = state.seconds - self._drawn_at >= _REDRAW_SECONDS
-            if improved or last or due or self.verbosity > 1:
+            if improved or ended or due or self.verbosity > 1:
                 self._draw(self.console, state)
                 self._drawn_at = state.seconds
             return
@@ -131,9 +132,11 @@ class Progress:
 
     def _budget(self, state: State) -> str:
         time = f"{state.seconds:.0f}" + ("" if self.seconds is None else f" of {self.seconds:g}")
-        count = f"{state.count}" + ("" if self.evaluations is None else f" of {self.evaluations}")
-        share = state.feasible / state.count
-        return f"{time} s, {count} evaluations, {share:.0%} feasible"
+        full = state.count - state.looks
+        count = f"{full}" + ("" if self.evaluations is None else f" of {self.evaluations}")
+        looks = f", {state.looks} looks" if state.looks else ""
+        share = state.feasible / max(full, 1)
+        return f"{time} s, {count} evaluations{looks}, {share:.0%} feasible"
 
     def _line(self, state: State, improved: bool) -> str:
         best = "none yet" if state.best is None else f"{state.best.objective:.5g}"
@@ -199,6 +202,8 @@ def _outcome(evaluation: Evaluation) -> str:
     if not evaluation.ok:
         return evaluation.status
     side = "inside" if evaluation.feasible else "outside"
+    if evaluation.look:
+        side = f"a look at {evaluation.fidelity:.0%} of the rows"
     return f"{evaluation.objective:.5g}, {side}"
 
 

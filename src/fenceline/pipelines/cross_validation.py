@@ -19,13 +19,13 @@ from fenceline.pipelines.early_stopping import farther_inside, surely_beaten, su
 from fenceline.pipelines.fitting.group_weights import compared, emphasised, split_emphasis
 from fenceline.pipelines.fitting.prefix import Fold, Prefixes, fit_fold
 from fenceline.pipelines.spaces.operators import Setting
+from fenceline.pipelines.subsets import MOST_VALIDATION_ROWS, shares, subset
 from fenceline.problem.configuration import Configuration
 from fenceline.problem.constraint import Constraint
 from fenceline.threads import one_thread
 
 CACHE_MEGABYTES = 256.0
 """Half of what a guarded child may grow by before it is replaced, and all that it keeps with it."""
-_FEWEST_TRAINING_ROWS = 20
 
 Measured: TypeAlias = float | tuple[float, float]
 """A value, or a value and its standard error."""
@@ -102,21 +102,27 @@ class CrossValidation:
         configuration : Configuration
             Of a space whose algorithms the catalogue knows.
         fidelity : float
-            The share of the training rows to fit on, in (0, 1].
+            The share of the training rows to fit on, in (0, 1]. Below 1 it is a look: one fold, and
+            not all of its rows to measure on either.
         incumbent : Incumbent, optional
             The best pipeline so far, measured by the same folds: what cannot beat it stops early.
         """
         readings: list[dict[str, Reading]] = []
         with one_thread(None), warnings.catch_warnings(record=True) as raised:
             warnings.simplefilter("always")
-            for train, valid in self.splits:
+            for train, valid in self.splits if fidelity == 1 else [self._part(fidelity)]:
                 # Time and size do not depend on the fold: they are read once.
                 names = [n for n, m in self.metrics.items() if not (readings and m.resource)]
-                readings.append(self._read(configuration, _part(train, fidelity), valid, names))
+                readings.append(self._read(configuration, train, valid, names))
                 if self._enough(readings, incumbent):
                     break
         summary = self._summary(readings)
         return summary | {"folds": float(len(readings)), "warnings": float(len(raised))}
+
+    @property
+    def fidelities(self) -> tuple[float, ...]:
+        """The shares of the training rows that are worth a cheap look; none where rows are few."""
+        return shares(len(self.splits[0][0]))
 
     @cached_property
     def splits(self) -> list[tuple[Rows, Rows]]:
@@ -167,6 +173,23 @@ class CrossValidation:
     def prefixes(self) -> Prefixes:
         """First steps that pipelines share; every process has its own."""
         return Prefixes(self.cache_megabytes)
+
+    def _part(self, fidelity: float) -> tuple[Rows, Rows]:
+        """Return the rows of a look: a share of the first fold's, both to fit and to measure on."""
+        train, valid = self.splits[0]
+        cells = self._cells
+        most = min(1.0, MOST_VALIDATION_ROWS / len(valid))
+        return (
+            subset(train, fidelity, None if cells is None else cells[train]),
+            subset(valid, most, None if cells is None else cells[valid]),
+        )
+
+    @cached_property
+    def _cells(self) -> NDArray[np.intp] | None:
+        """The class crossed with groups of every row; None in regression."""
+        if self.table.task == "regression":
+            return None
+        return strata(self.table, self.metrics.values(), self._parts)
 
     @property
     def _parts(self) -> int:
@@ -280,13 +303,3 @@ def check_folds(folds: object) -> None:
 
 def _paired(fold: object) -> bool:
     return isinstance(fold, tuple | list) and len(fold) == 2
-
-
-def _part(train: Rows, fidelity: float) -> Rows:
-    """Return the first rows of the (shuffled) training rows."""
-    if not 0 < fidelity <= 1:
-        raise MeasurementError(f"fidelity must lie in (0, 1]. Got {fidelity!r}.")
-    if fidelity == 1:
-        return train
-    shuffled = np.random.default_rng(0).permutation(train)
-    return np.sort(shuffled[: max(_FEWEST_TRAINING_ROWS, math.ceil(fidelity * len(train)))])

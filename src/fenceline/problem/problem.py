@@ -1,5 +1,6 @@
 """Problems, evaluations, and the one thing an algorithm sees of the outside: the Evaluator."""
 
+import inspect
 import math
 import numbers
 from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -25,7 +26,7 @@ Status: TypeAlias = Literal[
 ]
 """How the measurement of one configuration ended; a forbidden one was never started."""
 
-RESERVED = frozenset({"feasible", "violation", "status", "seconds", "message"})
+RESERVED = frozenset({"feasible", "violation", "status", "seconds", "message", "fidelity"})
 """Columns that a table of evaluations has of its own; no metric may bear such a name."""
 
 
@@ -49,6 +50,13 @@ class Evaluation:
     """Peak memory of the measurement, where the engine knows it."""
     errors: Mapping[str, float] = field(default_factory=dict)
     """Standard errors of those metrics that were measured with one."""
+    fidelity: float = 1.0
+    """The share of the rows it was measured with; below 1 it is a look, never an answer."""
+
+    @property
+    def look(self) -> bool:
+        """Whether this is a cheap look, with a part of the rows."""
+        return self.fidelity < 1.0
 
     @property
     def ok(self) -> bool:
@@ -62,8 +70,8 @@ class Evaluation:
 
     @property
     def feasible(self) -> bool:
-        """Whether every constraint holds."""
-        return self.violation == 0.0
+        """Whether every constraint holds, by a full measurement: a look cannot tell."""
+        return self.violation == 0.0 and not self.look
 
 
 @dataclass(frozen=True)
@@ -80,7 +88,9 @@ class Problem:
         pipeline then counts as failed, and the search goes on. If it has an attribute ``metrics``
         (names), unknown names are refused at once instead of at the first evaluation. If it has
         a parameter ``incumbent``, it is told of the best feasible pipeline so far (None before
-        the first), and may stop short of measuring in full what cannot beat it.
+        the first), and may stop short of measuring in full what cannot beat it. If it has a
+        parameter ``fidelity`` and an attribute ``fidelities`` (shares of the rows below 1, in
+        rising order), a search whose budget is in seconds takes cheap looks first.
     objective : str
         Name of the metric to minimise.
     constraints : sequence of Constraint or str
@@ -169,6 +179,13 @@ class Problem:
             return self.space.cardinality
         return sum(map(self.allows, self.space.configurations()))
 
+    @cached_property
+    def fidelities(self) -> tuple[float, ...]:
+        """The shares of the rows that a cheap look may use, in rising order; empty if there are none."""
+        if not takes(self.measure, "fidelity"):
+            return ()
+        return tuple(getattr(self.measure, "fidelities", ()))
+
     @property
     def _rules(self) -> tuple[Rule, ...]:
         assert isinstance(self.allowed, tuple)
@@ -250,16 +267,28 @@ class Evaluator(Protocol):
 
     @property
     def pending(self) -> Sequence[Configuration]:
-        """Submitted and not finished."""
+        """Submitted and not finished, at any fidelity."""
 
-    def submit(self, configuration: Configuration) -> None:
-        """Have a configuration measured, unless it is known or pending already."""
+    @property
+    def seconds_left(self) -> float | None:
+        """What is left of the budget in seconds, as of the last submission.
+
+        None where evaluations are counted: such a run does not look at the clock. A resumed run is
+        told again what it was told then, and so decides the same.
+        """
+
+    def submit(self, configuration: Configuration, fidelity: float = 1.0) -> None:
+        """Have a configuration measured, unless it is known or pending already.
+
+        Below 1, `fidelity` asks for a cheap look at a share of the rows; a measure that has no
+        parameter of that name is asked in full.
+        """
 
     def drain(self) -> None:
         """Wait until nothing is pending."""
 
-    def known(self, configuration: Configuration) -> Evaluation | None:
-        """Return the evaluation of a configuration, if it has finished."""
+    def known(self, configuration: Configuration, fidelity: float = 1.0) -> Evaluation | None:
+        """Return the evaluation of a configuration at a fidelity, if it has finished."""
 
 
 def _check_consistent(constraints: Sequence[Constraint]) -> None:
@@ -282,6 +311,14 @@ def _check_consistent(constraints: Sequence[Constraint]) -> None:
                 f"No value of {c.metric!r} is at least {low:g} and at most {high:g}; loosen one bound."
             )
         limits[c.metric] = (low, high)
+
+
+def takes(measure: Measure, parameter: str) -> bool:
+    """Tell whether a measure has a parameter of this name."""
+    try:
+        return parameter in inspect.signature(measure).parameters
+    except (TypeError, ValueError):
+        return False  # a built-in without a signature
 
 
 def _paired(value: object) -> bool:

@@ -9,6 +9,7 @@ from fenceline.problem.parameter import Value
 from fenceline.problem.problem import Evaluation
 from fenceline.report.front import front
 from fenceline.report.subject import Subject
+from fenceline.result.result import Result
 from fenceline.search.iterate import Iterate
 
 Json: TypeAlias = Any
@@ -27,7 +28,7 @@ def columns(subject: Subject) -> Json:
     those evaluations only that have it, in order, so nothing is written where there is nothing.
     """
     result = subject.result
-    evaluations, problem = result.evaluations, result.problem
+    evaluations, problem = result.full, result.problem
     detailed = _detailed(evaluations)
     return {
         "objective": problem.objective,
@@ -48,7 +49,7 @@ def columns(subject: Subject) -> Json:
         ],
         "fronts": [front(evaluations, problem, c) for c in problem.constraints],
         "presented": [i for i, e in enumerate(evaluations) if subject.presents(e)],
-        "iterations": _iterations(result.iterations, problem.constraints),
+        "iterations": _iterations(result, problem.constraints),
     }
 
 
@@ -111,15 +112,17 @@ def _coded(values: Iterable[Value]) -> Json:
     return {"levels": levels, "codes": [places[str(v)] for v in listed]}
 
 
-def _iterations(iterations: Sequence[Iterate], constraints: Sequence[Constraint]) -> Json:
+def _iterations(result: Result, constraints: Sequence[Constraint]) -> Json:
     """Return multipliers and residuals over the run, thinned out evenly if there are very many."""
+    iterations: Sequence[Iterate] = result.iterations
     if not iterations:
         return None
     step = math.ceil(len(iterations) / MOST_ITERATIONS)
     kept = [*iterations[:-1:step], iterations[-1]]
     moved = any(i.dual_residual for i in kept)
     return {
-        "evaluations": [i.evaluations for i in kept],
+        # The page counts full measurements, an iterate all that was measured.
+        "evaluations": [sum(not e.look for e in result.evaluations[: i.evaluations]) for i in kept],
         "multipliers": [[short(float(i.mu[k]), 4) for i in kept] for k in range(len(constraints))],
         "primal": [short(i.primal_residual, 4) for i in kept],
         "dual": [short(i.dual_residual, 4) for i in kept] if moved else None,

@@ -53,6 +53,8 @@ class Tried:
     failed: int
     best: float | None
     """The best objective it reached inside the fence."""
+    looks: int = 0
+    """How often it was looked at with a part of the rows."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -161,6 +163,8 @@ class Explanation:
         for one in self.tried:
             best = "none inside" if one.best is None else f"best {one.best:.5g}"
             failed = f", {one.failed} failed" if one.failed else ""
+            if one.looks:
+                failed += f", {one.looks} look{'' if one.looks == 1 else 's'} at fewer rows"
             yield (
                 f"{one.module}: {one.algorithm}, tried {one.evaluations}, {one.feasible} inside{failed}, {best}"
             )
@@ -198,14 +202,12 @@ def explain(
         for member, votes in subject.members.items()
     )
     failures = Counter(
-        f"{e.status}: {e.message}" if e.message else e.status
-        for e in result.evaluations
-        if e.failed
+        f"{e.status}: {e.message}" if e.message else e.status for e in result.full if e.failed
     )
     return Explanation(
         result.status if certificate is None else certificate.status,
         problem.objective,
-        len(result.evaluations),
+        len(result.full),
         sum(e.feasible for e in result.evaluations),
         text if found else None,
         len(subject.members),
@@ -217,7 +219,7 @@ def explain(
         tuple(_moves(result)),
         tuple(_tried(result)),
         dict(failures.most_common(_MOST_REASONS)),
-        sum(e.status == "cancelled" for e in result.evaluations),
+        sum(e.status == "cancelled" for e in result.full),
         tuple(_sureness(certificate, problem, found)),
     )
 
@@ -253,9 +255,9 @@ def _moves(result: Result) -> Iterator[Move]:
 def _tried(result: Result) -> Iterator[Tried]:
     """Yield the algorithms of every module that offers a choice, those tried most often first."""
     for module, rows in algorithms(result).items():
-        for row in sorted((r for r in rows if r.times), key=lambda r: -r.times):
+        for row in sorted((r for r in rows if r.times or r.looks), key=lambda r: -r.times):
             best = row.best if row.feasible else None
-            yield Tried(module, row.algorithm, row.times, row.feasible, row.failed, best)
+            yield Tried(module, row.algorithm, row.times, row.feasible, row.failed, best, row.looks)
 
 
 def _sureness(certificate: "Certificate | None", problem: Problem, found: bool) -> Iterator[str]:

@@ -21,7 +21,7 @@ def front(evaluations: Sequence[Evaluation], problem: Problem, constraint: Const
     standing = sorted(
         (turn * e.metrics[constraint.metric], e.objective, position)
         for position, e in enumerate(evaluations)
-        if e.ok and all(c.holds(*measured(e, c)) for c in others)
+        if e.ok and not e.look and all(c.holds(*measured(e, c)) for c in others)
     )
     found: list[int] = []
     best = float("inf")

@@ -33,6 +33,8 @@ class Tried:
     typical: float
     """Median objective of what was measured; infinite if nothing was."""
     seconds: float
+    looks: int = 0
+    """How often it was looked at with a part of the rows."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,14 +65,14 @@ def algorithms(result: Result) -> dict[str, list[Tried]]:
 
 def leaders(result: Result) -> list[tuple[int, Evaluation]]:
     """Return the best feasible evaluations with their numbers, counted from 1."""
-    feasible = [(i, e) for i, e in enumerate(result.evaluations, 1) if e.feasible]
+    feasible = [(i, e) for i, e in enumerate(result.full, 1) if e.feasible]
     return sorted(feasible, key=lambda item: item[1].objective)[:TOP]
 
 
 def failures(result: Result) -> list[Reason]:
     """Return why measurements failed, the commonest reason first."""
     counted = Counter(
-        (e.status, _clipped(e.message)) for e in result.evaluations if e.failed
+        (e.status, _clipped(e.message)) for e in result.full if e.failed
     ).most_common()
     shown = [Reason(status, message, n) for (status, message), n in counted[:MOST_REASONS]]
     rest = counted[MOST_REASONS:]
@@ -107,7 +109,7 @@ def asked(subject: Subject) -> list[tuple[str, str]]:
     rows = [
         ("Objective, minimised", result.problem.objective),
         ("Space", f"{len(space.modules)} modules, {size:,} pipelines before hyper-parameters"),
-        ("Evaluations", f"{len(result.evaluations):,} in {result.seconds:,.1f} s"),
+        ("Evaluations", f"{result.counted} in {result.seconds:,.1f} s".replace(" evaluations", "")),
         ("Ended because", ends[result.ended]),
     ]
     shown = ("cv", "workers", "random_state", "confidence")
@@ -132,6 +134,8 @@ def _versions() -> Iterator[tuple[str, str]]:
 
 
 def _tried(name: str, evaluations: list[Evaluation]) -> Tried:
+    looks = sum(e.look for e in evaluations)
+    evaluations = [e for e in evaluations if not e.look]
     measured = [e.objective for e in evaluations if e.ok]
     return Tried(
         name,
@@ -141,6 +145,7 @@ def _tried(name: str, evaluations: list[Evaluation]) -> Tried:
         min((e.objective for e in evaluations if e.feasible), default=math.inf),
         median(measured) if measured else math.inf,
         median(e.seconds for e in evaluations) if evaluations else math.nan,
+        looks,
     )
 
 

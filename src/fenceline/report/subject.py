@@ -79,4 +79,4 @@ class Subject:
 
     def presents(self, evaluation: Evaluation) -> bool:
         """Tell whether an evaluation is of a pipeline presented."""
-        return evaluation.ok and evaluation.configuration in self.members
+        return evaluation.ok and not evaluation.look and evaluation.configuration in self.members

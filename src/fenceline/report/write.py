@@ -87,8 +87,9 @@ def render(subject: Subject, title: str) -> str:
         lines=constraint_table(subject),
         modules=sections.algorithms(result),
         leaders=sections.leaders(result),
-        feasible=sum(e.feasible for e in result.evaluations),
-        measured=sum(e.ok for e in result.evaluations),
+        feasible=sum(e.feasible for e in result.full),
+        measured=sum(e.ok for e in result.full),
+        looks=len(result.evaluations) - len(result.full),
         # A metric bounded from both sides is one column.
         metrics=list(dict.fromkeys(c.metric for c in result.problem.constraints)),
         failures=sections.failures(result),

@@ -60,7 +60,7 @@ def relaxations(
     """
     goal = math.inf if best is None else best.objective
     outside = sorted(
-        (e for e in evaluations if e.ok and not e.feasible and e.objective < goal),
+        (e for e in evaluations if e.ok and not (e.look or e.feasible) and e.objective < goal),
         key=lambda e: (e.violation, e.objective),
     )
     kept: list[tuple[list[float], Evaluation]] = []

@@ -44,9 +44,14 @@ class Result:
         return min(feasible, key=lambda e: e.objective, default=None)
 
     @cached_property
+    def full(self) -> Sequence[Evaluation]:
+        """The full measurements, in order; what is left of the evaluations are looks."""
+        return tuple(e for e in self.evaluations if not e.look)
+
+    @cached_property
     def pipelines(self) -> Sequence[Evaluation]:
-        """The last evaluation of each pipeline: what is known of one that was measured repeatedly."""
-        return tuple({e.configuration: e for e in self.evaluations}.values())
+        """The last full evaluation of each pipeline: what is known of one that was measured repeatedly."""
+        return tuple({e.configuration: e for e in self.full}.values())
 
     @cached_property
     def nearest_miss(self) -> Evaluation | None:
@@ -57,7 +62,7 @@ class Result:
     @property
     def status(self) -> Verdict:
         """One of feasible, infeasible, failed (no pipeline could be measured), empty (none was tried)."""
-        if not self.evaluations:
+        if not self.full:
             return "empty"
         if self.best is not None:
             return "feasible"
@@ -67,7 +72,7 @@ class Result:
     def message(self) -> str:
         """What happened, and what to do about it."""
         best = self.best
-        count = len(self.evaluations)
+        count = len(self.full)
         if best is not None:
             return f"{best.configuration} has {self.problem.objective} = {best.objective:.6g} inside the fence."
         if self.diagnosis is not None:
@@ -76,7 +81,7 @@ class Result:
                 "or give a larger budget."
             )
         if count:
-            reason, times = Counter(e.message for e in self.evaluations).most_common(1)[0]
+            reason, times = Counter(e.message for e in self.full).most_common(1)[0]
             return f"All {count} pipelines failed, {times} of them with: {reason}. Mend `measure` or the space."
         return "No pipeline was measured; give a larger budget."
 
@@ -112,8 +117,15 @@ class Result:
 
     @property
     def feasible_fraction(self) -> float:
-        """Share of the evaluations that satisfy every constraint."""
-        return float(np.mean([e.feasible for e in self.evaluations])) if self.evaluations else 0.0
+        """Share of the full measurements that satisfy every constraint."""
+        return float(np.mean([e.feasible for e in self.full])) if self.full else 0.0
+
+    @property
+    def counted(self) -> str:
+        """How many evaluations there were, and how many looks, in words."""
+        looks = len(self.evaluations) - len(self.full)
+        plural = "" if looks == 1 else "s"
+        return f"{len(self.full):,} evaluations" + (f" and {looks:,} look{plural}" if looks else "")
 
     @property
     def prices(self) -> Mapping[str, float]:
@@ -142,6 +154,7 @@ class Result:
                 "feasible": e.feasible,
                 "violation": e.violation,
                 "status": e.status,
+                "fidelity": e.fidelity,
                 "seconds": e.seconds,
             }
             rows.append(row | {"message": e.message})
@@ -158,7 +171,7 @@ class Result:
             if shown
             else ()
         )
-        spent = f"{len(self.evaluations)} evaluations in {self.seconds:.0f} s"
+        spent = f"{self.counted} in {self.seconds:.0f} s"
         return card(
             self.status, self.message, f"{spent}, {self.feasible_fraction:.0%} feasible", fence
         )

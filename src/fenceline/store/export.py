@@ -56,7 +56,8 @@ def to_optuna(run: Run, *, storage: Any = None, name: str | None = None) -> "Stu
     optuna.Study
         One trial for each evaluation. Parameters are named ``module`` for the choice of an
         algorithm and ``module.algorithm.parameter``; a constraint's value is how many of its
-        scales a trial lies beyond the bound, so at most 0 inside. Failed evaluations are FAIL.
+        scales a trial lies beyond the bound, so at most 0 inside. Failed evaluations are FAIL, looks
+        at a part of the rows PRUNED, which Optuna never takes for the best.
     """
     optuna = _import("optuna", "to_optuna needs Optuna", "pip install 'fenceline[optuna]'")
     measured = read(run)
@@ -73,6 +74,8 @@ def to_optuna(run: Run, *, storage: Any = None, name: str | None = None) -> "Stu
     for evaluation in measured.evaluations:
         params = _params(evaluation.configuration)
         state = optuna.trial.TrialState.COMPLETE if evaluation.ok else optuna.trial.TrialState.FAIL
+        if evaluation.ok and evaluation.look:
+            state = optuna.trial.TrialState.PRUNED
         trials.append(
             optuna.trial.create_trial(
                 state=state,
@@ -215,6 +218,7 @@ def _evaluation(problem: Problem, configuration: Configuration, event: Finish) -
         event.cpu_seconds,
         event.megabytes,
         event.errors,
+        event.fidelity,
     )
 
 
@@ -270,6 +274,7 @@ def _params(configuration: Configuration) -> dict[str, Any]:
 def _verdict(evaluation: Evaluation) -> dict[str, Any]:
     return {
         "status": evaluation.status,
+        "fidelity": evaluation.fidelity,
         "seconds": evaluation.seconds,
         "message": evaluation.message,
     }

@@ -16,6 +16,10 @@ class Proposal:
     ticket: int
     configuration: Mapping[str, Any]
     """As :meth:`Configuration.to_dict` writes it and :meth:`Space.configuration` reads it."""
+    fidelity: float = 1.0
+    """The share of the rows to measure it with."""
+    left: float | None = None
+    """Seconds of the budget that the algorithm knew to be left; None where it looks at no clock."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,6 +36,7 @@ class Finish:
     traceback: str = ""
     errors: Mapping[str, float] = field(default_factory=dict)
     """Standard errors of the metrics that have one."""
+    fidelity: float = 1.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,6 +56,8 @@ _UNSAID = {
     "seconds": 0.0,
     "cpu_seconds": 0.0,
     "megabytes": 0.0,
+    "fidelity": 1.0,
+    "left": None,
 } | dict.fromkeys(("message", "traceback"), "")
 
 

@@ -87,9 +87,15 @@ class RunDirectory:
         journal.records = []
         return cls(path, found or wanted, journal, events)
 
-    def propose(self, ticket: int, configuration: Configuration) -> None:
-        """Note that a configuration is about to be measured."""
-        self._write(Proposal(ticket, configuration.to_dict()))
+    def propose(
+        self,
+        ticket: int,
+        configuration: Configuration,
+        fidelity: float = 1.0,
+        left: float | None = None,
+    ) -> None:
+        """Note that a configuration is about to be measured, and the time that was left then."""
+        self._write(Proposal(ticket, configuration.to_dict(), fidelity, left))
 
     def finish(self, ticket: int, evaluation: Evaluation) -> None:
         """Note how the measurement of a proposal ended; what is derived from it is not kept."""
@@ -104,6 +110,7 @@ class RunDirectory:
                 evaluation.message,
                 evaluation.traceback,
                 evaluation.errors,
+                evaluation.fidelity,
             )
         )
 
