@@ -80,6 +80,7 @@ class Outcome:
                     }
                     for configuration, votes in subject.members.items()
                 ],
+                "threshold": subject.threshold,
                 "constraints": [
                     {
                         "constraint": str(s.constraint),

@@ -64,6 +64,8 @@ def answer(console: Console, summary: dict[str, Any], directory: Path) -> None:
                 say(console, f"  votes: {member['votes']}")
             for module, choice in member["configuration"].items():
                 say(console, f"  {module}: {Choice(*choice)}")
+        if summary.get("threshold"):  # runs of older versions have none
+            say(console, f"  threshold: {summary['threshold']}")
     if summary["constraints"]:
         console.print(fence_table(summary))
     else:

@@ -10,6 +10,7 @@ from rich.text import Text
 
 from fenceline.certificate.certify import Certificate, Check
 from fenceline.demo.credit import space
+from fenceline.pipelines.fitting.thresholds import describe_threshold
 from fenceline.problem.constraint import Constraint
 from fenceline.result.result import Result
 
@@ -67,6 +68,8 @@ def answer(console: Console, model: Any) -> None:
     say(console, "\nThe model")
     for module, choice in model.best_configuration_.items():
         say(console, f"  {module:10} {choice}")
+    threshold = describe_threshold(model.best_pipeline_, model.best_metrics_["threshold"])
+    say(console, f"  {'threshold':10} {threshold}")
     certificate: Certificate = model.certificate_
     prices = model.result_.prices
     table = Table(box=box.SIMPLE_HEAD, pad_edge=False, padding=(0, 1, 0, 0))

@@ -128,7 +128,14 @@ class FencelineEstimator(CallbackSupportMixin, BaseEstimator):  # type: ignore[m
         search, unseen = set_aside(table, metrics, asked.folds if constraints else None, seed)
         folds = check.folds_among(asked.folds, search, len(table.y))
         measure = CrossValidation(
-            table.take(search), metrics, constraints, preparation(table.X), folds, seed
+            table.take(search),
+            metrics,
+            constraints,
+            preparation(table.X),
+            folds,
+            seed,
+            objective=asked.objective if asked.computes_threshold else None,
+            weighted_groups=asked.weighted_groups,
         )
         check.check_splits(measure)
         problem = Problem(asked.space, measure, asked.objective, constraints)

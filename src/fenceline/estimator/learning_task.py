@@ -14,12 +14,7 @@ from fenceline.metrics.scores import for_numbers
 from fenceline.metrics.trial import Table, Task, take
 from fenceline.pipelines.cross_validation import Folds
 from fenceline.pipelines.fitting import group_weights as emphasis
-from fenceline.pipelines.fitting.thresholds import (
-    MODULE,
-    THRESHOLD,
-    searches_threshold,
-    with_threshold,
-)
+from fenceline.pipelines.fitting.thresholds import MODULE, THRESHOLD, searches_threshold
 from fenceline.pipelines.fitting.weights import check_weighable, weighable_only
 from fenceline.pipelines.spaces.catalogue import named_space
 from fenceline.pipelines.spaces.operators import Setting, make_middle
@@ -37,6 +32,10 @@ class Question:
     constraints: list[Constraint]
     metrics: dict[str, PipelineMetric]
     folds: Folds
+    computes_threshold: bool
+    """Whether each measurement is to compute the threshold between two classes."""
+    weighted_groups: tuple[emphasis.Grouping, ...]
+    """The groups whose rows may count differently in fitting."""
 
 
 def pose(estimator: Any, X: Any, y: Any, groups: Any, sample_weight: Any) -> Question:
@@ -65,14 +64,17 @@ def pose(estimator: Any, X: Any, y: Any, groups: Any, sample_weight: Any) -> Que
         {name: values[counted] for name, values in known.items()},
         None if weights is None else weights[counted],
     )
-    decides = estimator.search_threshold and any(m.decides for m in metrics.values())
-    space = search_space(estimator.space, task, weighted=weights is not None, decides=decides)
-    space = emphasis.searched(space, table, metrics.values(), wanted=estimator.search_emphasis)
+    space = search_space(estimator.space, task, weighted=weights is not None)
+    # A module of that name is the user's own threshold, or would be confused with it in every table.
+    named = any(module.name == MODULE for module in space.modules)
+    weighted = emphasis.compared(table, metrics.values())
+    space = emphasis.searched(space, table, weighted, wanted=estimator.search_emphasis)
     folds = check.folds_among(estimator.cv, counted, len(y))
-    return Question(table, space, objective.name, constraints, metrics, folds)
+    computes = estimator.search_threshold and task == "binary" and not named
+    return Question(table, space, objective.name, constraints, metrics, folds, computes, weighted)
 
 
-def search_space(given: str | Space, task: Task, *, weighted: bool, decides: bool) -> Space:
+def search_space(given: str | Space, task: Task, *, weighted: bool) -> Space:
     """Return the space to search.
 
     Parameters
@@ -84,9 +86,6 @@ def search_space(given: str | Space, task: Task, *, weighted: bool, decides: boo
     weighted : bool
         Whether models must take weights. Those that do not are left out of a named space, and
         refused in a user's own.
-    decides : bool
-        Whether the threshold between two classes is searched, too. A space that has a module of
-        that name already is left as it is.
     """
     if isinstance(given, str):
         space = named_space(given, task)
@@ -102,8 +101,7 @@ def search_space(given: str | Space, task: Task, *, weighted: bool, decides: boo
         space = weighable_only(space, task)
     elif weighted:
         check_weighable(space, task)
-    named = any(module.name == MODULE for module in space.modules)
-    return with_threshold(space) if decides and task == "binary" and not named else space
+    return space
 
 
 def _check_algorithms(space: Space, task: Task) -> None:

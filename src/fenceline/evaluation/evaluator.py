@@ -6,13 +6,14 @@ from collections import deque
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from statistics import fmean
+from typing import Any
 
 from fenceline.errors import DefinitionError, MeasurementError
 from fenceline.evaluation import Engine, Outcome
 from fenceline.evaluation.incumbent import Incumbent, WithKeywords
 from fenceline.evaluation.repeats import Doubts, pooled
 from fenceline.problem.configuration import Configuration
-from fenceline.problem.problem import BudgetSpent, Evaluation, Problem, takes
+from fenceline.problem.problem import DETAILS, BudgetSpent, Evaluation, Problem, takes
 from fenceline.result.result import Ending
 from fenceline.search.iterate import Iterate
 from fenceline.store import Event, Finish, Proposal, RunDirectory
@@ -287,6 +288,7 @@ class Desk:
     def _judge(self, configuration: Configuration, fidelity: float, outcome: Outcome) -> Evaluation:
         metrics: dict[str, float] = {}
         errors: dict[str, float] = {}
+        details: dict[str, Any] = {}
         objective = violation = math.inf
         status, message = outcome.status, outcome.message
         if status == "ok":
@@ -294,6 +296,7 @@ class Desk:
                 metrics = self.problem.check(outcome.value)
                 objective = metrics[self.problem.objective]
                 errors = self.problem.errors(outcome.value)
+                details = self.problem.details(outcome.value)
                 violation = self.problem.violation(metrics, errors)
             except MeasurementError as mistake:
                 # At the first evaluation it is the contract that is broken, and time should not be
@@ -314,6 +317,7 @@ class Desk:
             outcome.megabytes,
             errors,
             fidelity,
+            details,
         )
 
     def _file(self, evaluation: Evaluation) -> None:
@@ -346,9 +350,12 @@ class Desk:
 
 def _outcome(event: Finish) -> Outcome:
     """Return what an engine would have reported."""
+    metrics = {
+        n: (v, event.errors[n]) if n in event.errors else v for n, v in event.metrics.items()
+    }
     return Outcome(
         event.status,
-        {n: (v, event.errors[n]) if n in event.errors else v for n, v in event.metrics.items()},
+        metrics | ({DETAILS: event.details} if event.details else {}),
         event.message,
         event.traceback,
         event.seconds,

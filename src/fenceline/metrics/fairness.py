@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fenceline.errors import DefinitionError, MeasurementError
+from fenceline.metrics.decisions import Confusion, Floats, Sweep, confusion, rate, score_sweep
 from fenceline.metrics.metric import Contrast, Parts, PipelineMetric
 from fenceline.metrics.scores import decides, is_unit, scored, scorer_name, weighable
 from fenceline.metrics.trial import Rows, Task, Trial
@@ -27,6 +28,11 @@ class GroupMetric(PipelineMetric):
     def groups(self) -> tuple[str, ...]:
         """The name of the column whose groups are compared."""
         return (self.group,)
+
+    def _counts(self, trial: Trial, cuts: Floats) -> Confusion:
+        """Count the rows of every group at each threshold; a group without rows is refused."""
+        self._by_group(trial, None)
+        return confusion(trial, cuts, (self.group, self.bins))
 
     def _by_group(self, trial: Trial, at: Rows | None) -> list[tuple[str, Rows]]:
         """Return every group's label and the positions of its rows."""
@@ -79,6 +85,12 @@ class ScoreGap(GroupMetric):
                 raise MeasurementError(f"{self.name}, group {label!r}: {problem}") from None
         return np.array(values)
 
+    def sweep(self, trial: Trial, cuts: Floats) -> Sweep | None:
+        """Return the score of each group at many thresholds."""
+        if not self.weighable:
+            return None
+        return score_sweep(self.scorer, self._counts(trial, cuts))
+
     def combine(self, parts: Parts) -> float:
         """Return the largest difference between groups."""
         return float(np.ptp(parts))
@@ -112,6 +124,11 @@ class SelectionRates(GroupMetric):
             return None
         groups = [rows for _, rows in self._by_group(trial, None)]
         return [(int(np.sum(trial.answers.predict(rows) == 1)), rows.size) for rows in groups]
+
+    def sweep(self, trial: Trial, cuts: Floats) -> Sweep:
+        """Return the selection rates at many thresholds."""
+        n = self._counts(trial, cuts)
+        return Sweep(*rate(n.tp + n.fp, n.tp + n.fp + n.tn + n.fn))
 
     def combine(self, parts: Parts) -> float:
         """Return the largest difference."""
@@ -168,6 +185,12 @@ class EqualizedOdds(GroupMetric):
         groups = [rows for _, rows in self._by_group(trial, None)]
         cases = [rows[trial.target[rows] == truth] for truth in (0, 1) for rows in groups]
         return [(int(np.sum(trial.answers.predict(rows) == 1)), rows.size) for rows in cases]
+
+    def sweep(self, trial: Trial, cuts: Floats) -> Sweep:
+        """Return both rates of all groups at many thresholds."""
+        n = self._counts(trial, cuts)
+        both = rate(n.fp, n.fp + n.tn), rate(n.tp, n.tp + n.fn)
+        return Sweep(*(np.hstack(one) for one in zip(*both, strict=True)))
 
     def combine(self, parts: Parts) -> float:
         """Return the larger gap."""

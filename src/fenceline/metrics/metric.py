@@ -9,6 +9,7 @@ from typing import ClassVar, Literal, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
+from fenceline.metrics.decisions import Floats, Sweep, rate
 from fenceline.metrics.trial import Rows, Task, Trial
 from fenceline.problem.constraint import Metric
 
@@ -28,6 +29,8 @@ class Reading:
     """Standard error, where the reading itself knows it."""
     extras: Mapping[str, float] = field(default_factory=dict)
     """Other statistics of the same reading, by name."""
+    variances: Parts | None = None
+    """Of the parts, where the numbers of rows tell."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -80,9 +83,58 @@ class PipelineMetric(Metric, ABC):
         """Make one value of the (averaged) parts."""
         return float(parts[0])
 
+    def combine_each(self, parts: Floats) -> Floats:
+        """Make one value of each row of parts."""
+        return np.array([self.combine(row) for row in parts])
+
+    def error(self, parts: Floats, variances: Floats) -> Floats:
+        """Return the standard error of the combined value, for each row of parts.
+
+        Parameters
+        ----------
+        parts, variances : array
+            Of any shape whose last axis is that of the parts; parts are independent of each other.
+        """
+        shape = (*parts.shape[:-1], self.blocks, -1)
+        value, variance = parts.reshape(shape), variances.reshape(shape)
+        if self.contrast == "none":
+            return np.asarray(np.sqrt(variance[..., 0, 0]))
+        high, low = value.argmax(axis=-1), value.argmin(axis=-1)
+        (best, upper), (worst, lower) = (
+            [np.take_along_axis(a, at[..., None], axis=-1)[..., 0] for a in (value, variance)]
+            for at in (high, low)
+        )
+        if self.contrast == "ratio":
+            with np.errstate(divide="ignore", invalid="ignore"):
+                ratio = np.where(best > 0, worst / best, 1.0)
+                both = np.where(best > 0, (lower + ratio**2 * upper) / best**2, np.nan)
+        else:
+            both = upper + lower
+        widest = (best - worst).argmax(axis=-1)[..., None]
+        return np.asarray(np.sqrt(np.take_along_axis(both, widest, axis=-1)[..., 0]))
+
+    def sweep(self, trial: Trial, cuts: Floats) -> Sweep | None:
+        """Return the parts at many thresholds from the scores of the rows; None if it takes more than scores.
+
+        Parameters
+        ----------
+        trial : Trial
+            With a response.
+        cuts : array
+            Thresholds in the unit of the response, in growing order.
+        """
+        return None
+
     def read(self, trial: Trial) -> Reading:
         """Read the metric once."""
-        return Reading(self.parts(trial))
+        return Reading(self.parts(trial), variances=self.variances(trial))
+
+    def variances(self, trial: Trial) -> Parts | None:
+        """Return the variances of the parts, as far as the numbers of rows tell."""
+        if (known := self.rates(trial)) is None:
+            return None
+        events, cases = np.array(known, dtype=np.float64).T
+        return rate(events, cases)[1]
 
     def value(self, trial: Trial) -> float:
         """Return the metric's value on a fitted pipeline."""

@@ -7,6 +7,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fenceline.errors import MeasurementError
+from fenceline.metrics.decisions import Floats, Sweep, confusion, rate
 from fenceline.metrics.metric import Parts, PipelineMetric
 from fenceline.metrics.trial import Rows, Task, Trial
 
@@ -41,6 +42,12 @@ class ErrorRate(PipelineMetric):
             return None
         cases, wrong = self._errors(trial, None)
         return [(int(wrong.sum()), cases.size)]
+
+    def sweep(self, trial: Trial, cuts: Floats) -> Sweep:
+        """Return the rate at many thresholds."""
+        n = confusion(trial, cuts)
+        wrong, right = (n.fn, n.tp) if self.truth else (n.fp, n.tn)
+        return Sweep(*rate(wrong, wrong + right))
 
     def _errors(self, trial: Trial, at: Rows | None) -> tuple[Rows, NDArray[np.bool_]]:
         """Return the rows of the class, and which of them are taken for the other."""

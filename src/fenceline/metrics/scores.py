@@ -13,6 +13,7 @@ from sklearn.exceptions import UndefinedMetricWarning
 from sklearn.metrics import get_scorer, get_scorer_names, log_loss
 
 from fenceline.errors import DefinitionError, MeasurementError, suggestion
+from fenceline.metrics.decisions import Floats, Sweep, confusion, score_sweep
 from fenceline.metrics.metric import Parts, PipelineMetric
 from fenceline.metrics.trial import Rows, Trial
 
@@ -99,6 +100,10 @@ class Score(PipelineMetric):
         right = trial.answers.predict(np.arange(len(trial.rows))) == trial.target
         return [(int(right.sum()), right.size)]
 
+    def sweep(self, trial: Trial, cuts: Floats) -> Sweep | None:
+        """Return the score at many thresholds."""
+        return score_sweep(self.scorer, confusion(trial, cuts)) if self.weighable else None
+
     def parts(self, trial: Trial, at: Rows | None = None) -> Parts:
         """Return the score."""
         return np.array([scored(self.scorer, trial, at)])
@@ -134,6 +139,18 @@ class Loss(PipelineMetric):
         """Turn the metric's value round."""
         return self.bounded - self.of.combine(parts)
 
+    def error(self, parts: Floats, variances: Floats) -> Floats:
+        """Return the metric's own error."""
+        return self.of.error(parts, variances)
+
+    def sweep(self, trial: Trial, cuts: Floats) -> Sweep | None:
+        """Return the metric's own parts at many thresholds."""
+        return self.of.sweep(trial, cuts)
+
+    def variances(self, trial: Trial) -> Parts | None:
+        """Return the variances of the metric's own parts."""
+        return self.of.variances(trial)
+
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Robustness(PipelineMetric):
@@ -156,6 +173,16 @@ class Robustness(PipelineMetric):
         """Return the drop of the score."""
         noisy = _disturbed(trial, self.noise)
         return np.array([scored(self.scorer, trial, at) - scored(self.scorer, noisy, at)])
+
+    def sweep(self, trial: Trial, cuts: Floats) -> Sweep | None:
+        """Return the drop at many thresholds."""
+        if not self.weighable:
+            return None
+        plain, noisy = (
+            score_sweep(self.scorer, confusion(one, cuts)).parts
+            for one in (trial, _disturbed(trial, self.noise))
+        )
+        return Sweep(plain - noisy, np.full(plain.shape, np.nan))
 
 
 def score(scorer: str) -> Score:

@@ -158,6 +158,21 @@ class Trial:
             return Answers(self.pipeline, self.X, classes)
         return Answers(self.pipeline[-1], self.reached, classes)
 
+    @cached_property
+    def response(self) -> NDArray[np.float64] | None:
+        """What is compared with the threshold: the probability of the positive class, else the decision value.
+
+        None for a pipeline that has neither, and for other tasks than that of two classes.
+        """
+        if self.table.task != "binary":
+            return None
+        every = np.arange(len(self.rows))
+        if hasattr(self.answers, "predict_proba"):
+            return np.asarray(self.answers.predict_proba(every)[:, 1], dtype=np.float64)
+        if hasattr(self.answers, "decision_function"):
+            return np.asarray(self.answers.decision_function(every), dtype=np.float64)
+        return None
+
     def grouping(self, name: str, bins: Sequence[float] = ()) -> tuple[list[str], NDArray[np.intp]]:
         """Return all group labels of the table, and the group of each of these rows."""
         key = (name, tuple(bins))
@@ -216,6 +231,12 @@ class Answers(BaseEstimator):  # type: ignore[misc] # scikit-learn is untyped
                 raise MeasurementError(f"The pipeline's {method} is not finite for some rows.")
             self._known[method] = answer
         return self._known[method]
+
+    def recall(self, other: "Answers", chosen: NDArray[np.bool_] | None) -> None:
+        """Take over what the same model has answered elsewhere, with other decisions."""
+        self._known = {name: answer for name, answer in other._known.items() if name != "predict"}
+        if chosen is not None:
+            self._known["predict"] = chosen.astype(np.intp)
 
     @_can("predict")
     def predict(self, at: Rows) -> NDArray[Any]:

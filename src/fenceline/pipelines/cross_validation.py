@@ -1,6 +1,5 @@
 """Cross-validated measurement of one configuration: what a run calls for every pipeline."""
 
-import math
 import warnings
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -13,11 +12,12 @@ from sklearn.model_selection import KFold, StratifiedKFold, train_test_split
 
 from fenceline.errors import DefinitionError, MeasurementError
 from fenceline.evaluation.incumbent import Incumbent
-from fenceline.metrics.metric import PipelineMetric, Reading
+from fenceline.metrics.metric import PipelineMetric
 from fenceline.metrics.trial import Rows, Table, Trial
-from fenceline.pipelines.early_stopping import farther_inside, surely_beaten, surely_broken
-from fenceline.pipelines.fitting.group_weights import compared, emphasised, split_emphasis
+from fenceline.pipelines.fitting.group_weights import Grouping, compared, emphasised, split_emphasis
 from fenceline.pipelines.fitting.prefix import Fold, Prefixes, fit_fold
+from fenceline.pipelines.fitting.thresholds import split_threshold
+from fenceline.pipelines.fold_readings import THRESHOLD, FoldReadings
 from fenceline.pipelines.spaces.operators import Setting
 from fenceline.pipelines.subsets import MOST_VALIDATION_ROWS, shares, subset
 from fenceline.problem.configuration import Configuration
@@ -27,8 +27,6 @@ from fenceline.threads import one_thread
 CACHE_MEGABYTES = 256.0
 """Half of what a guarded child may grow by before it is replaced, and all that it keeps with it."""
 
-Measured: TypeAlias = float | tuple[float, float]
-"""A value, or a value and its standard error."""
 Folds: TypeAlias = int | float | Sequence[tuple[Rows, Rows]]
 
 
@@ -39,7 +37,10 @@ class CrossValidation:
     Called with a configuration it returns, for every metric ``m``, its value under ``m``, its
     standard error under ``m/se`` and its value in each fold under ``m/fold1``, ``m/fold2`` ...;
     a time has its error beside its value as well, because measuring again can make it smaller;
-    further ``folds`` (how many were measured) and ``warnings`` (how many were raised). A pipeline
+    further ``folds`` (how many were measured) and ``warnings`` (how many were raised). Where two
+    classes are decided about, ``threshold`` is the best threshold inside the fence, computed from the
+    scores of the folds; all values are those at it, and ``details`` holds the curve over thresholds
+    (:class:`ThresholdCurve`). A pipeline
     that surely breaks a constraint on time, size or memory, or cannot beat the best one so far and
     does not keep farther inside a bound on a score, stops after the first folds, and what those
     showed is its measurement: never a value below the best. A pipeline that fails raises; a run
@@ -64,6 +65,13 @@ class CrossValidation:
     cache_megabytes : float
         Memory, in each process, for fitted first steps that pipelines share; 0 shares nothing.
         Measurements do not depend on it, only the time they take.
+    objective : str, optional
+        The metric by which the decision threshold between two classes is chosen where metrics depend
+        on it; if the objective itself does not, the balanced accuracy chooses. By default, and for
+        configurations with a threshold of their own, none is computed.
+    weighted_groups : tuple of pairs, optional
+        Names and bins of the groups, crossed with each other, whose rows may count differently in
+        fitting; by default those that the metrics compare.
     """
 
     # Not in the repr: messages would print the data.
@@ -74,6 +82,8 @@ class CrossValidation:
     folds: Folds = 3
     random_state: int = 0
     cache_megabytes: float = field(default=CACHE_MEGABYTES, compare=False)
+    objective: str | None = None
+    weighted_groups: tuple[Grouping, ...] | None = None
 
     def __post_init__(self) -> None:
         for name, metric in self.metrics.items():
@@ -88,13 +98,18 @@ class CrossValidation:
             )
         for metric in self.metrics.values():
             check_group_sizes(self.table, metric, self._parts)
+        if self.objective is not None and THRESHOLD in self.metrics:
+            raise DefinitionError(
+                f"A metric cannot be called {THRESHOLD!r}, for that is the computed threshold; "
+                "rename it, or keep to even odds."
+            )
 
     def __call__(
         self,
         configuration: Configuration,
         fidelity: float = 1.0,
         incumbent: Incumbent | None = None,
-    ) -> dict[str, Measured]:
+    ) -> dict[str, Any]:
         """Measure one configuration.
 
         Parameters
@@ -107,17 +122,15 @@ class CrossValidation:
         incumbent : Incumbent, optional
             The best pipeline so far, measured by the same folds: what cannot beat it stops early.
         """
-        readings: list[dict[str, Reading]] = []
+        searched = self.threshold(configuration) is not None
+        folds = FoldReadings(self.metrics, self.constraints, None if searched else self.objective)
         with one_thread(None), warnings.catch_warnings(record=True) as raised:
             warnings.simplefilter("always")
             for train, valid in self.splits if fidelity == 1 else [self._part(fidelity)]:
-                # Time and size do not depend on the fold: they are read once.
-                names = [n for n, m in self.metrics.items() if not (readings and m.resource)]
-                readings.append(self._read(configuration, train, valid, names))
-                if self._enough(readings, incumbent):
+                folds.read(self.trial(configuration, train, valid))
+                if folds.enough(incumbent):
                     break
-        summary = self._summary(readings)
-        return summary | {"folds": float(len(readings)), "warnings": float(len(raised))}
+        return folds.summary() | {"warnings": float(len(raised))}
 
     @property
     def fidelities(self) -> tuple[float, ...]:
@@ -163,11 +176,17 @@ class CrossValidation:
         weights = None if table.weights is None else table.weights[train]
         fold = Fold(table.X, table.y[train], setting, self.preparation, weights, train, valid)
         steps, emphasis = split_emphasis(configuration)
-        group = compared(self.metrics.values())
-        if emphasis and group is not None:
-            fold = replace(fold, model_weights=emphasised(emphasis, table, train, group))
+        groups = self.weighted_groups
+        if groups is None:
+            groups = compared(table, self.metrics.values())
+        if emphasis is not None and groups:
+            fold = replace(fold, model_weights=emphasised(emphasis, table, train, groups))
         pipeline, fitted = fit_fold(steps, fold, self.prefixes)
         return Trial(pipeline, table, valid, fitted.seconds, fitted.valid)
+
+    def threshold(self, configuration: Configuration) -> float | None:
+        """Return the log-odds of the threshold that a configuration has of its own, if it has one."""
+        return split_threshold(configuration)[1]
 
     @cached_property
     def prefixes(self) -> Prefixes:
@@ -195,45 +214,6 @@ class CrossValidation:
     def _parts(self) -> int:
         """How many parts the rows are cut into."""
         return self.folds if isinstance(self.folds, int) else 2
-
-    def _read(
-        self, configuration: Configuration, train: Rows, valid: Rows, names: Sequence[str]
-    ) -> dict[str, Reading]:
-        """Read metrics in one fold; nothing of it stays in memory for the next."""
-        trial = self.trial(configuration, train, valid)
-        # Resources first: a slow pipeline need not be scored before it is refused.
-        ordered = sorted(names, key=lambda name: not self.metrics[name].resource)
-        return {name: self.metrics[name].read(trial) for name in ordered}
-
-    def _enough(
-        self, readings: Sequence[Mapping[str, Reading]], incumbent: Incumbent | None
-    ) -> bool:
-        """Tell whether further folds would change nothing."""
-        if len(readings) == 1 and surely_broken(self.constraints, self.metrics, readings[0]):
-            return True
-        if incumbent is None or self.metrics[incumbent.objective].resource:
-            return False
-        found = [fold[incumbent.objective] for fold in readings]
-        return surely_beaten(
-            self.metrics[incumbent.objective], found, incumbent
-        ) and not farther_inside(self.constraints, self.metrics, readings, incumbent)
-
-    def _summary(self, readings: Sequence[Mapping[str, Reading]]) -> dict[str, Measured]:
-        summary: dict[str, Measured] = {}
-        for name, metric in self.metrics.items():
-            found = [fold[name] for fold in readings if name in fold]
-            values = [metric.combine(reading.parts) for reading in found]
-            value = metric.combine(np.mean([r.parts for r in found], axis=0))
-            error = found[0].error
-            if len(values) > 1:
-                error = float(np.std(values, ddof=1) / math.sqrt(len(values)))
-            # The noise of a time is the clock's; the same folds again would say the same of a score.
-            summary[name] = (value, error) if metric.resource and error > 0 else value
-            if not math.isnan(error):
-                summary[f"{name}/se"] = error
-            summary |= {f"{name}/fold{i}": value for i, value in enumerate(values, 1)}
-            summary |= {f"{name}/{key}": value for key, value in found[0].extras.items()}
-        return summary
 
 
 @dataclass(frozen=True)

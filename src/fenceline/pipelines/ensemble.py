@@ -20,7 +20,9 @@ from sklearn.utils import Bunch
 from fenceline.errors import DefinitionError
 from fenceline.metrics.trial import Rows, Table, Trial
 from fenceline.pipelines.cross_validation import CrossValidation
-from fenceline.pipelines.fitting.thresholds import decide_at, split_threshold
+from fenceline.pipelines.fitting.thresholds import decide_at, decided, split_threshold
+from fenceline.pipelines.fold_readings import THRESHOLD, FoldReadings
+from fenceline.pipelines.threshold_curve import ThresholdCurve
 from fenceline.problem.configuration import Configuration
 from fenceline.problem.problem import Evaluation, Problem
 from fenceline.threads import one_thread
@@ -45,18 +47,36 @@ class Candidate:
     """How long that took; to fit it once more takes less."""
     trial: Trial | None = None
     """Where it is fitted already, and time is too short for more."""
+    details: Mapping[str, Any] = field(default_factory=dict)
+    """What the measurement brought beside its numbers."""
 
     @classmethod
     def alone(cls, evaluation: Evaluation) -> "Candidate":
         """Return a single pipeline as a candidate."""
-        return cls((evaluation.configuration,), evaluation.metrics, evaluation.seconds)
+        return cls(
+            (evaluation.configuration,),
+            evaluation.metrics,
+            evaluation.seconds,
+            details=evaluation.details,
+        )
+
+    @property
+    def threshold(self) -> float | None:
+        """The log-odds at which it decides, where cross-validation computed them."""
+        return self.metrics.get(THRESHOLD)
+
+    @property
+    def curve(self) -> ThresholdCurve | None:
+        """What its decisions are worth at other thresholds, where cross-validation computed that."""
+        return ThresholdCurve.of(self.details)
 
     def fit(self, measure: CrossValidation, train: Rows, valid: Rows) -> Trial:
         """Fit every member on some rows, to be measured on others."""
         if self.trial is not None:
             return self.trial
         votes = dict.fromkeys(self.members)
-        return together(self.members, {m: measure.trial(m, train, valid) for m in votes})
+        trial = together(self.members, {m: measure.trial(m, train, valid) for m in votes})
+        return trial if self.threshold is None else decided(trial, self.threshold)
 
 
 def check_ensemble(size: object) -> None:
@@ -101,8 +121,8 @@ def assemble(
         found = _select(problem, jury, ranked[0], votes, deadline)
     if found is None:
         return None
-    members, metrics = found
-    return Candidate(members, metrics, time.monotonic() - start)
+    members, metrics, details = found
+    return Candidate(members, metrics, time.monotonic() - start, details=details)
 
 
 def together(members: Members, trials: Mapping[Configuration, Trial]) -> Trial:
@@ -141,18 +161,30 @@ class _Jury(CrossValidation):
                 trial.X = others[0].X  # the same rows for all, so that answers can be recalled
             self.fitted[configuration] = trials
 
+    def threshold(self, configuration: Any) -> float | None:
+        """Return the threshold that a configuration, or members together, have of their own."""
+        if isinstance(configuration, Configuration):
+            return super().threshold(configuration)
+        return _mean_threshold(configuration)
+
     def loss(self, members: Members, objective: str) -> float:
         """Return the objective of members together, without predicting any row again."""
-        metric = self.metrics[objective]
         votes = Counter(members)
-        parts = []
+        computed = None if self.threshold(members) is not None else self.objective
+        # Where the objective depends on decisions, the fence around these chooses the threshold.
+        decides = computed is not None and self.metrics[objective].decides
+        needed = {
+            n: m for n, m in self.metrics.items() if n == objective or (decides and m.decides)
+        }
+        fence = [c for c in self.constraints if c.metric in needed]
+        readings = FoldReadings(needed, fence, computed)
         for fold in range(len(self.splits)):
             trials = [self.fitted[m][fold] for m in votes]
             voter = _vote(trials[0].table, [t.pipeline for t in trials], list(votes.values()))
             voter.estimators_ = [_Recalling(trial) for trial in trials]
-            decided = _decided(voter, members, trials[0].table)
-            parts.append(metric.parts(_same_rows(trials[0], decided, 0.0)))
-        return metric.combine(np.mean(parts, axis=0))
+            deciding = _decided(voter, members, trials[0].table)
+            readings.read(_same_rows(trials[0], deciding, 0.0))
+        return float(readings.summary()[objective])
 
 
 class _Recalling:
@@ -208,7 +240,7 @@ def _jury(measure: CrossValidation, ranked: Sequence[Evaluation], deadline: floa
 
 def _select(
     problem: Problem, jury: _Jury, best: Evaluation, votes: int, deadline: float
-) -> tuple[Members, Mapping[str, float]] | None:
+) -> tuple[Members, Mapping[str, float], Mapping[str, Any]] | None:
     """Add one vote after the other, each where it helps most and the fence still holds."""
     members: Members = (best.configuration,)
     least = jury.loss(members, problem.objective)
@@ -219,16 +251,17 @@ def _select(
         for at in np.argsort(losses, kind="stable")[:_LOOKS]:
             if losses[at] > least or time.monotonic() > deadline:
                 return found
-            metrics = best.metrics
+            metrics, details = best.metrics, best.details
             if len(set(ways[at])) > 1:
-                metrics = problem.check(jury(ways[at]))
+                measured = jury(ways[at])
+                metrics, details = problem.check(measured), problem.details(measured)
             if problem.violation(metrics) == 0.0:
                 members, least = ways[at], losses[at]
                 break
         else:
             return found
         if metrics[problem.objective] < best.objective:
-            found = members, metrics
+            found = members, metrics, details
     return found
 
 
@@ -247,11 +280,16 @@ def _vote(table: Table, pipelines: Sequence[Any], votes: Sequence[int]) -> Any:
 
 
 def _decided(voter: Any, members: Members, table: Table) -> Any:
-    """Return the voter with the mean of its members' thresholds, where they have one."""
-    odds = [log_odds for m in members if (log_odds := split_threshold(m)[1]) is not None]
-    if not odds:
+    """Return the voter with the mean of its members' thresholds, where they have one of their own."""
+    log_odds = _mean_threshold(members)
+    if log_odds is None:
         return voter
-    return decide_at(float(np.mean(odds)), voter, table.classes[-1], fitted=True)
+    return decide_at(log_odds, voter, table.classes[-1], fitted=True)
+
+
+def _mean_threshold(members: Members) -> float | None:
+    odds = [log_odds for m in members if (log_odds := split_threshold(m)[1]) is not None]
+    return float(np.mean(odds)) if odds else None
 
 
 def _can_vote(trial: Trial) -> bool:

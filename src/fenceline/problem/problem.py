@@ -1,6 +1,7 @@
 """Problems, evaluations, and the one thing an algorithm sees of the outside: the Evaluator."""
 
 import inspect
+import json
 import math
 import numbers
 from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -26,6 +27,8 @@ Status: TypeAlias = Literal[
 ]
 """How the measurement of one configuration ended; a forbidden one was never started."""
 
+DETAILS = "details"
+"""Under which a measurement may bring a mapping beside its numbers."""
 RESERVED = frozenset({"feasible", "violation", "status", "seconds", "message", "fidelity"})
 """Columns that a table of evaluations has of its own; no metric may bear such a name."""
 
@@ -52,6 +55,8 @@ class Evaluation:
     """Standard errors of those metrics that were measured with one."""
     fidelity: float = 1.0
     """The share of the rows it was measured with; below 1 it is a look, never an answer."""
+    details: Mapping[str, Any] = field(default_factory=dict)
+    """What the measurement brought beside its numbers, in JSON's types: curves, say."""
 
     @property
     def look(self) -> bool:
@@ -84,7 +89,8 @@ class Problem:
         The pipelines to choose from.
     measure : callable
         ``measure(configuration)`` returns a mapping with the objective and every constrained
-        metric, each a number or a pair of a number and its standard error. It may raise: the
+        metric, each a number or a pair of a number and its standard error; under ``"details"``
+        it may have a mapping in JSON's types, kept as it is. It may raise: the
         pipeline then counts as failed, and the search goes on. If it has an attribute ``metrics``
         (names), unknown names are refused at once instead of at the first evaluation. If it has
         a parameter ``incumbent``, it is told of the best feasible pipeline so far (None before
@@ -210,7 +216,22 @@ class Problem:
         return {
             str(name): _plain(str(name), value[0] if _paired(value) else value)
             for name, value in measured.items()
+            if not _is_detail(name, value)
         }
+
+    def details(self, measured: Mapping[str, Any]) -> dict[str, Any]:
+        """Return what a measurement brought beside its numbers, or say what is wrong with it."""
+        found = measured.get(DETAILS)
+        if not isinstance(found, Mapping):
+            return {}
+        try:
+            # What a journal would make of it: so a resumed run sees the same.
+            return dict(json.loads(json.dumps(dict(found), allow_nan=False)))
+        except (TypeError, ValueError) as problem:
+            raise MeasurementError(
+                f"The {DETAILS!r} of a measurement must be in JSON's types ({problem}); convert "
+                "arrays with .tolist()."
+            ) from None
 
     def _taken(self, metrics: Iterable[str]) -> str:
         """Say which metric bears the name of something else in a table of evaluations, if one does."""
@@ -324,6 +345,11 @@ def takes(measure: Measure, parameter: str) -> bool:
 def _paired(value: object) -> bool:
     """Tell whether a metric was returned with its standard error."""
     return isinstance(value, tuple) and len(value) == 2
+
+
+def _is_detail(name: object, value: object) -> bool:
+    """Tell details from a metric that bears their name: they are a mapping."""
+    return name == DETAILS and isinstance(value, Mapping)
 
 
 def _plain(name: str, value: object) -> float:

@@ -6,6 +6,8 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from fenceline.errors import DefinitionError
+from fenceline.pipelines.fitting.thresholds import describe_threshold
+from fenceline.pipelines.fold_readings import THRESHOLD
 from fenceline.problem.configuration import Configuration
 from fenceline.problem.problem import Evaluation
 from fenceline.result.margins import Standing, standings
@@ -68,6 +70,14 @@ class Subject:
     def objective(self) -> float | None:
         """What the search measured of the pipeline presented."""
         return self.metrics.get(self.result.problem.objective)
+
+    @property
+    def threshold(self) -> str | None:
+        """Where the model decides between two classes, if that was computed."""
+        log_odds = self.metrics.get(THRESHOLD)
+        if log_odds is None or self.pipeline is None:
+            return None
+        return describe_threshold(self.pipeline, log_odds)
 
     @property
     def standings(self) -> tuple[Standing, ...]:

@@ -37,6 +37,8 @@ class Finish:
     errors: Mapping[str, float] = field(default_factory=dict)
     """Standard errors of the metrics that have one."""
     fidelity: float = 1.0
+    details: Mapping[str, Any] = field(default_factory=dict)
+    """What the measurement brought beside its numbers."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,6 +55,7 @@ KINDS: dict[str, type[Event]] = {"proposal": Proposal, "outcome": Finish, "itera
 _UNSAID = {
     "metrics": {},
     "errors": {},
+    "details": {},
     "seconds": 0.0,
     "cpu_seconds": 0.0,
     "megabytes": 0.0,

@@ -111,6 +111,7 @@ class RunDirectory:
                 evaluation.traceback,
                 evaluation.errors,
                 evaluation.fidelity,
+                evaluation.details,
             )
         )
 

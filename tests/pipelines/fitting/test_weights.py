@@ -75,7 +75,7 @@ def test_metrics_of_the_search_and_of_the_certificate_are_weighted():
 @pytest.mark.parametrize("task", ["binary", "multiclass", "regression"])
 def test_every_model_that_a_named_space_keeps_is_fitted_with_weights(task):
     y = {"binary": Y, "multiclass": np.arange(240) % 3, "regression": X[:, 0]}[task]
-    space = search_space("default", task, weighted=True, decides=False)
+    space = search_space("default", task, weighted=True)
     assert "KNeighbors" in names(named_space("default", task))
     assert "KNeighbors" not in names(space)
     setting = Setting(task, *X.shape)
@@ -92,7 +92,7 @@ def test_every_model_that_a_named_space_keeps_is_fitted_with_weights(task):
 
 
 def test_the_papers_spaces_keep_what_takes_weights():
-    space = search_space("paper", "binary", weighted=True, decides=False)
+    space = search_space("paper", "binary", weighted=True)
     lost = set(names(named_space("paper"))) - set(names(space))
     # The last takes weights since scikit-learn 1.7.
     assert lost - {"MLP"} == {"QuadraticDiscriminantAnalysis", "KNeighbors", "GaussianProcess"}

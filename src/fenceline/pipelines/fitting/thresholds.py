@@ -1,7 +1,8 @@
-"""The decision threshold between two classes, as one more module of a space.
+"""The decision threshold between two classes: given to a fitted pipeline, or one more module of a space.
 
 It comes last, does not touch the data, and wraps the fitted model that comes before it, which need
-not be fitted again for another threshold.
+not be fitted again for another threshold. A measurement computes it; a space that has it as a module
+is searched for it instead.
 """
 
 from collections.abc import Mapping
@@ -10,8 +11,10 @@ from typing import Any
 from scipy.special import expit
 from sklearn.base import clone
 from sklearn.model_selection import FixedThresholdClassifier
+from sklearn.pipeline import Pipeline
 
 from fenceline.errors import SpaceError
+from fenceline.metrics.trial import Trial
 from fenceline.problem.configuration import Choice
 from fenceline.problem.parameter import Real
 from fenceline.problem.space import Algorithm, Module, Space
@@ -80,7 +83,7 @@ def decide_at(log_odds: float, model: Any, positive: Any, *, fitted: bool) -> An
         Whether the model is; it is then used, not fitted again.
     """
     if hasattr(model, "predict_proba"):
-        response, threshold = "predict_proba", float(expit(log_odds))
+        response, threshold = "predict_proba", float(cut(log_odds, likely=True))
     elif hasattr(model, "decision_function"):
         response, threshold = "decision_function", log_odds
     else:
@@ -94,3 +97,43 @@ def decide_at(log_odds: float, model: Any, positive: Any, *, fitted: bool) -> An
         if hasattr(model, "n_features_in_"):
             decider.n_features_in_ = model.n_features_in_
     return decider
+
+
+def decided(trial: Trial, log_odds: float) -> Trial:
+    """Return a trial of the same fitted pipeline that decides at these log-odds, and was asked as much.
+
+    Nothing is fitted or predicted again for another threshold, whether or not the trial has one.
+    """
+    pipeline, positive = trial.pipeline, trial.table.classes[-1]
+    if isinstance(pipeline, Pipeline):
+        *before, (last, model) = pipeline.steps
+        model = decide_at(log_odds, _undecided(model), positive, fitted=True)
+        pipeline = Pipeline([*before, (last, model)])
+    else:
+        pipeline = decide_at(log_odds, _undecided(pipeline), positive, fitted=True)
+    other = Trial(pipeline, trial.table, trial.rows, trial.train_seconds, trial.reached)
+    if "X" in trial.__dict__:
+        other.X = trial.X
+    if "response" in trial.__dict__:
+        other.response = trial.response
+        likely = hasattr(trial.answers, "predict_proba")
+        chosen = None if trial.response is None else trial.response >= cut(log_odds, likely)
+        other.answers.recall(trial.answers, chosen)
+    return other
+
+
+def describe_threshold(pipeline: Any, log_odds: float) -> str:
+    """Say where a fitted pipeline decides, in its own unit."""
+    model = pipeline[-1] if isinstance(pipeline, Pipeline) else pipeline
+    if getattr(model, "response_method", "") == "decision_function":
+        return f"decision value {log_odds:.4g}"
+    return f"log-odds {log_odds:.4g} (probability {cut(log_odds, likely=True):.3g})"
+
+
+def cut(log_odds: Any, likely: bool) -> Any:
+    """Return thresholds in the unit that they are compared in: probabilities, or decision values."""
+    return expit(log_odds) if likely else log_odds
+
+
+def _undecided(model: Any) -> Any:
+    return model.estimator_ if isinstance(model, FixedThresholdClassifier) else model

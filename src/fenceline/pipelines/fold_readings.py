@@ -1,0 +1,114 @@
+"""What the folds of one measurement show: read one by one, enough at some point, then summed up."""
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy as np
+
+from fenceline.evaluation.incumbent import Incumbent
+from fenceline.metrics.metric import PipelineMetric, Reading
+from fenceline.metrics.trial import Trial
+from fenceline.pipelines.early_stopping import (
+    SURE_ERRORS,
+    farther_inside,
+    surely_beaten,
+    surely_broken,
+)
+from fenceline.pipelines.fitting.thresholds import decided
+from fenceline.pipelines.threshold_curve import CURVE
+from fenceline.pipelines.threshold_sweep import ThresholdSweep, fold_error
+from fenceline.problem.constraint import Constraint
+from fenceline.problem.problem import DETAILS
+
+THRESHOLD = "threshold"
+"""Where a measurement has its threshold, in log-odds."""
+
+
+class FoldReadings:
+    """The readings of one pipeline, fold by fold.
+
+    Parameters
+    ----------
+    metrics : mapping of str to PipelineMetric
+        What to read, by name.
+    constraints : sequence of Constraint
+        What may end a measurement early, and inside which the threshold is chosen.
+    objective : str, optional
+        By which the decision threshold is chosen; without one, decisions are read as they are.
+    """
+
+    def __init__(
+        self,
+        metrics: Mapping[str, PipelineMetric],
+        constraints: Sequence[Constraint],
+        objective: str | None,
+    ) -> None:
+        self.metrics = metrics
+        self.constraints = constraints
+        self._folds: list[dict[str, Reading]] = []
+        self._sweep: ThresholdSweep | None = None
+        if objective is not None and any(m.decides for m in metrics.values()):
+            self._sweep = ThresholdSweep(metrics, objective, constraints)
+
+    def read(self, trial: Trial) -> None:
+        """Read one more fold; nothing of its pipeline stays in memory for the next."""
+        if self._sweep is not None and trial.response is None:
+            self._sweep = None  # decisions are all that the pipeline has to say
+        swept = {} if self._sweep is None else self._sweep.metrics
+        # Time and size do not depend on the fold: they are read once, of what would be deployed.
+        resources = [n for n, m in self.metrics.items() if m.resource and not self._folds]
+        whole = trial if self._sweep is None else decided(trial, 0.0)
+        found = {name: self.metrics[name].read(whole) for name in resources}
+        others = [n for n, m in self.metrics.items() if not m.resource and n not in swept]
+        self._folds.append(found | {name: self.metrics[name].read(trial) for name in others})
+        if self._sweep is not None:
+            self._sweep.add(trial)
+
+    def enough(self, incumbent: Incumbent | None) -> bool:
+        """Tell whether further folds would change nothing."""
+        if len(self._folds) == 1 and surely_broken(self.constraints, self.metrics, self._folds[0]):
+            return True
+        if incumbent is None or self.metrics[incumbent.objective].resource:
+            return False
+        constraints, folds = self.constraints, self._folds
+        if self._sweep is not None:
+            # At the best threshold that may yet turn out to be inside: all folds together know better.
+            folds = self._all(self._sweep.choose(room=-SURE_ERRORS))
+            # How far inside a pipeline keeps by its threshold is for a certificate to choose.
+            constraints = [c for c in constraints if c.metric not in self._sweep.metrics]
+        return surely_beaten(
+            self.metrics[incumbent.objective],
+            [fold[incumbent.objective] for fold in folds],
+            incumbent,
+        ) and not farther_inside(constraints, self.metrics, folds, incumbent)
+
+    def summary(self) -> dict[str, Any]:
+        """Return values, errors and values by fold, of all folds together."""
+        summary: dict[str, Any] = {}
+        folds, more = self._folds, {}
+        if self._sweep is not None:
+            at, curve = self._sweep.choose(), self._sweep.curve
+            folds = self._all(at)
+            more = {
+                THRESHOLD: float(curve.log_odds[at]),
+                DETAILS: {CURVE: curve.thinned(at).to_dict()},
+            }
+        for name, metric in self.metrics.items():
+            found = [fold[name] for fold in folds if name in fold]
+            values = [metric.combine(reading.parts) for reading in found]
+            value = metric.combine(np.mean([r.parts for r in found], axis=0))
+            error = fold_error(metric, found, values)
+            # The noise of a time is the clock's; the same folds again would say the same of a score.
+            summary[name] = (value, error) if metric.resource and error > 0 else value
+            if not np.isnan(error):
+                summary[f"{name}/se"] = error
+            summary |= {f"{name}/fold{i}": value for i, value in enumerate(values, 1)}
+            summary |= {f"{name}/{key}": value for key, value in found[0].extras.items()}
+        return summary | {"folds": float(len(folds))} | more
+
+    def _all(self, at: int) -> list[dict[str, Reading]]:
+        """Return all readings of the folds, those of decisions at one of the thresholds."""
+        assert self._sweep is not None
+        return [
+            fold | swept for fold, swept in zip(self._folds, self._sweep.readings(at), strict=True)
+        ]

@@ -1,0 +1,140 @@
+"""What a pipeline's decisions are worth at every threshold: a record, and the threshold to choose."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from fenceline.metrics.decisions import Floats
+from fenceline.problem.constraint import Constraint
+
+CURVE = "curve"
+"""Under which the details of an evaluation have it."""
+BALANCE = "balanced_accuracy"
+"""What chooses the threshold where the objective only ranks; its values are then in the curve, too."""
+KEPT = 64
+"""How many thresholds a stored curve has at most ..."""
+BYTES = 4000
+"""... and how many bytes of a journal: a run of a thousand measurements then stays below 4 MB."""
+_NUMBER = 8
+"""Bytes of a number with four digits, its sign and its comma."""
+
+
+@dataclass(frozen=True)
+class ThresholdCurve:
+    """Metrics of decisions over thresholds, as cross-validation measured them.
+
+    Parameters
+    ----------
+    log_odds : array of shape (thresholds,)
+        In growing order; decision values for a model without probabilities.
+    selected : array of shape (thresholds,)
+        The share of rows that is predicted positive.
+    values, errors : mapping of str to array
+        The value of each metric that depends on decisions, at each threshold, and its standard
+        error: by the numbers of rows where it is made of rates, else by the spread over folds.
+        NaN where a metric is not defined.
+    """
+
+    log_odds: Floats
+    selected: Floats
+    values: Mapping[str, Floats]
+    errors: Mapping[str, Floats]
+
+    @classmethod
+    def of(cls, details: Mapping[str, Any]) -> "ThresholdCurve | None":
+        """Return the curve among the details of an evaluation, if there is one."""
+        found = details.get(CURVE)
+        return None if found is None else cls.from_dict(found)
+
+    def merit(self, objective: str) -> Floats:
+        """Return what is to be as small as possible: the objective, or the balanced error if it only ranks."""
+        if objective in self.values:
+            return self.values[objective]
+        return np.asarray(1.0 - self.values[BALANCE])
+
+    def violations(self, constraints: Sequence[Constraint], room: float = 0.0) -> Floats:
+        """Return the sum of scaled violations at each threshold; infinite where a metric is not defined.
+
+        Parameters
+        ----------
+        constraints : sequence of Constraint
+            Those on other metrics do not depend on the threshold, and are left out.
+        room : float
+            How many standard errors inside each bound a value has to keep; negative to let values
+            miss their bounds by as much.
+        """
+        total = np.zeros(len(self.log_odds))
+        for c in constraints:
+            if c.metric not in self.values:
+                continue
+            excess = self.values[c.metric] - c.bound
+            excess = -excess if c.sense == ">=" else excess
+            excess = np.abs(excess) - c.tolerance if c.sense == "==" else excess
+            if room:
+                excess = excess + room * np.nan_to_num(self.errors[c.metric])
+            total += np.maximum(0.0, np.nan_to_num(excess / c.scale, nan=np.inf))
+        return total
+
+    def choose(self, objective: str, constraints: Sequence[Constraint], room: float = 0.0) -> int:
+        """Return the position of the best threshold inside the fence, else of the one that misses least.
+
+        One at which everybody or nobody is chosen decides nothing, and is taken only if it alone
+        is inside.
+        """
+        violation, merit = self.violations(constraints, room), self.merit(objective)
+        useless = (self.selected <= 0.0) | (self.selected >= 1.0)
+        undefined = np.isnan(merit)
+        # The last key counts first: inside, then useful, then by the least miss, then by merit.
+        miss = np.where(violation > 0, violation, 0.0)
+        order = np.lexsort((np.nan_to_num(merit, nan=np.inf), miss, useless, miss > 0, undefined))
+        return int(order[0])
+
+    def thinned(self, keep: int) -> "ThresholdCurve":
+        """Return the curve as it is stored: fewer thresholds, one of them and even odds kept for sure."""
+        names = sum(len(name.encode()) + 6 for name in (*self.values, *self.errors))
+        columns = 2 + len(self.values) + len(self.errors)
+        most = int(np.clip((BYTES - 100 - names) // (_NUMBER * columns), 3, KEPT))
+        size = len(self.log_odds)
+        if size <= most:
+            return self
+        even = int(np.argmin(np.abs(self.log_odds)))
+        at = np.union1d(np.linspace(0, size - 1, most - 2).round().astype(int), [keep, even])
+        return self._take(at)
+
+    def _take(self, at: NDArray[np.intp]) -> "ThresholdCurve":
+        return ThresholdCurve(
+            self.log_odds[at],
+            self.selected[at],
+            {name: values[at] for name, values in self.values.items()},
+            {name: errors[at] for name, errors in self.errors.items()},
+        )
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the curve in JSON's types, with four digits; what is not defined is null."""
+        return {
+            "log_odds": _written(self.log_odds),
+            "selected": _written(self.selected),
+            "values": {name: _written(values) for name, values in self.values.items()},
+            "errors": {name: _written(errors) for name, errors in self.errors.items()},
+        }
+
+    @classmethod
+    def from_dict(cls, found: Mapping[str, Any]) -> "ThresholdCurve":
+        """Return the curve that :meth:`to_dict` wrote."""
+        return cls(
+            _read(found["log_odds"]),
+            _read(found["selected"]),
+            {name: _read(values) for name, values in found["values"].items()},
+            {name: _read(errors) for name, errors in found["errors"].items()},
+        )
+
+
+def _written(numbers: Floats) -> list[float | None]:
+    return [float(f"{x:.4g}") if np.isfinite(x) else None for x in numbers]
+
+
+def _read(numbers: Sequence[float | None]) -> Floats:
+    return np.array([np.nan if x is None else x for x in numbers], dtype=np.float64)
