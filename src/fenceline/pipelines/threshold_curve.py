@@ -18,8 +18,8 @@ KEPT = 64
 """How many thresholds a stored curve has at most ..."""
 BYTES = 4000
 """... and how many bytes of a journal: a run of a thousand measurements then stays below 4 MB."""
-_NUMBER = 8
-"""Bytes of a number with four digits, its sign and its comma."""
+_NUMBER = 9
+"""Bytes of a number with four digits, its sign, comma and blank."""
 
 
 @dataclass(frozen=True)
@@ -118,7 +118,7 @@ class ThresholdCurve:
             "log_odds": _written(self.log_odds),
             "selected": _written(self.selected),
             "values": {name: _written(values) for name, values in self.values.items()},
-            "errors": {name: _written(errors) for name, errors in self.errors.items()},
+            "errors": {name: _written(errors, 3) for name, errors in self.errors.items()},
         }
 
     @classmethod
@@ -132,8 +132,8 @@ class ThresholdCurve:
         )
 
 
-def _written(numbers: Floats) -> list[float | None]:
-    return [float(f"{x:.4g}") if np.isfinite(x) else None for x in numbers]
+def _written(numbers: Floats, digits: int = 4) -> list[float | None]:
+    return [float(f"{x:.{digits}g}") if np.isfinite(x) else None for x in numbers]
 
 
 def _read(numbers: Sequence[float | None]) -> Floats:

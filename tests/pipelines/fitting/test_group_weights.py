@@ -10,7 +10,14 @@ from fenceline import FencelineClassifier, metrics
 from fenceline.errors import InfeasibleError, SpaceError
 from fenceline.metrics import Table
 from fenceline.pipelines import CrossValidation, build, with_emphasis
-from fenceline.pipelines.fitting.group_weights import MOST_GROUPS, emphasised, split_emphasis
+from fenceline.pipelines.fitting.group_weights import (
+    MOST_GROUPS,
+    compared,
+    crossed,
+    emphasised,
+    split_emphasis,
+)
+from fenceline.pipelines.fitting.group_weights import searched as searched_space
 from fenceline.pipelines.spaces.operators import Setting
 from fenceline.problem.configuration import Choice
 from fenceline.problem.parameter import Integer, Real
@@ -66,7 +73,13 @@ def chosen(model="LogisticRegression", weight=None, **more):
 def test_a_space_takes_the_weights_of_groups_once_and_begins_with_none():
     space = with_emphasis(SPACE, 3)
     assert [module.name for module in space.modules] == ["emphasis", "scaler", "estimator"]
-    assert [len(a.params) for a in space.modules[0].algorithms] == [0, 2]
+    assert [(a.name, len(a.params)) for a in space.modules[0].algorithms] == [
+        ("none", 0),
+        ("Reweighing", 1),
+        ("Emphasis", 2),
+    ]
+    numbers = with_emphasis(SPACE, 3, classes=False).modules[0]
+    assert [a.name for a in numbers.algorithms] == ["none", "Emphasis"]
     assert space.decode(space.first, space.centre)["emphasis"] == Choice("none")
     with pytest.raises(SpaceError, match="already"):
         with_emphasis(space, 3)
@@ -75,13 +88,85 @@ def test_a_space_takes_the_weights_of_groups_once_and_begins_with_none():
 def test_rows_count_by_their_group_and_as_much_as_before_on_the_whole():
     table = Table(X, Y, "binary", {"g": GROUP}, np.linspace(0.5, 1.5, len(Y)))
     rows = np.arange(0, 1200, 3)
-    weights = emphasised((1.2,), table, rows, ("g", ()))
+    weights = emphasised(Choice("Emphasis", {"group_2": 1.2}), table, rows, [("g", ())])
     assert weights.sum() == pytest.approx(table.weights[rows].sum())
     ratio = weights / table.weights[rows]
     assert len(np.unique(ratio.round(9))) == 2
     assert ratio[GROUP[rows] == 1].mean() / ratio[GROUP[rows] == 0].mean() == pytest.approx(
         np.exp(1.2)
     )
+
+
+@pytest.mark.parametrize("given", [None, np.linspace(0.5, 1.5, 1200)], ids=["even", "weighted"])
+def test_reweighing_makes_class_and_group_independent(given):
+    table = Table(X, Y, "binary", {"g": GROUP}, given)
+    rows = np.arange(0, 1200, 2)
+    groups, classes = GROUP[rows], Y[rows]
+    before = np.ones(600) if given is None else given[rows]
+
+    def share(weights, *claims):
+        return weights[np.logical_and.reduce(claims)].sum() / weights.sum()
+
+    full = emphasised(Choice("Reweighing", {"strength": 1.0}), table, rows, [("g", ())])
+    half = emphasised(Choice("Reweighing", {"strength": 0.5}), table, rows, [("g", ())])
+    none = emphasised(Choice("Reweighing", {"strength": 0.0}), table, rows, [("g", ())])
+    np.testing.assert_allclose(none, before)
+    assert full.sum() == pytest.approx(before.sum())
+    for g in (0, 1):
+        for c in (0, 1):
+            alone = share(full, groups == g), share(full, classes == c)
+            assert share(full, groups == g, classes == c) == pytest.approx(alone[0] * alone[1])
+            # By hand, as in the paper.
+            cell = (groups == g) & (classes == c)
+            factor = share(before, groups == g) * share(before, classes == c) / share(before, cell)
+            np.testing.assert_allclose((full / before)[cell], factor)
+            ratio = (half / before)[cell] / (half / before)[(groups == 0) & (classes == 0)][0]
+            first = (full / before)[(groups == 0) & (classes == 0)][0]
+            np.testing.assert_allclose(ratio, np.sqrt(factor / first))
+
+
+def test_several_columns_are_crossed_where_each_cell_is_large_enough():
+    rng = np.random.default_rng(0)
+    other = np.where(rng.random(1200) < 0.5, "x", "y")
+    rare = np.where(np.arange(1200) < 40, "few", "many")
+    table = Table(X, Y, "binary", {"g": GROUP, "other": other, "rare": rare})
+    parity = {name: metrics.demographic_parity_difference(name) for name in ("other", "rare")}
+    assert compared(table, [GAP]) == (("g", ()),)
+    assert compared(table, [metrics.false_positive_rate()]) == ()
+    both = compared(table, [GAP, parity["other"], metrics.equalized_odds_difference("g")])
+    assert both == (("g", ()), ("other", ()))
+    labels, codes = crossed(table, both)
+    assert labels == ["0, x", "0, y", "1, x", "1, y"]
+    assert codes.tolist() == (2 * GROUP + (other == "y")).tolist()
+    assert compared(table, [GAP, parity["rare"], parity["other"]]) == both
+    assert compared(table, [parity["rare"], GAP]) == (("rare", ()),)
+
+
+def test_numbers_are_not_reweighed_by_class():
+    table = Table(X, X[:, 0] + Y, "regression", {"g": GROUP})
+    space = searched_space(SPACE, table, (("g", ()),), wanted=True)
+    assert [a.name for a in space.modules[0].algorithms] == ["none", "Emphasis"]
+    many = Table(X, X[:, 0], "regression", {"g": np.arange(1200) % (MOST_GROUPS + 1)})
+    assert searched_space(SPACE, many, (("g", ()),), wanted=True) == SPACE
+
+
+def test_reweighing_keeps_a_fence_around_selections_at_a_lower_price():
+    rng = np.random.default_rng(0)
+    group = rng.integers(0, 2, 3000)
+    skill = rng.normal(size=3000)
+    y = (skill + 1.2 * group + rng.normal(size=3000) > 0.8).astype(int)
+    table = Table(np.column_stack([skill, group]), y, "binary", {"g": group})
+    loss, gap = metrics.loss("balanced_accuracy"), metrics.demographic_parity_difference("g")
+    measure = CrossValidation(
+        table, {m.name: m for m in (gap, loss)}, [gap <= 0.1], objective=loss.name
+    )
+    even, fair = (
+        measure(chosen() | {"emphasis": lever})
+        for lever in (Choice("none"), Choice("Reweighing", {"strength": 1.0}))
+    )
+    assert even[gap.name] <= 0.1
+    assert fair[gap.name] <= 0.1
+    assert fair[loss.name] < even[loss.name] - 0.05
 
 
 def test_the_model_is_fitted_with_them():
@@ -117,7 +202,8 @@ def test_what_is_shared_between_pipelines_does_not_depend_on_them():
 def test_an_unfitted_pipeline_has_no_such_step():
     pipeline = build(chosen(weight=1.0), Setting("binary", *X.shape))
     assert [name for name, _ in pipeline.steps] == ["scaler", "estimator"]
-    assert split_emphasis(chosen(weight=1.0))[1] == (1.0,)
+    assert split_emphasis(chosen(weight=1.0))[1] == Choice("Emphasis", {"group_2": 1.0})
+    assert split_emphasis(chosen())[1] is None
 
 
 def searched(constraints=(GAP <= 0.1,), **more):
@@ -138,7 +224,10 @@ def test_it_is_searched_where_groups_are_compared():
     own = with_emphasis(SPACE, 2, -1.0, 1.0)
     assert modules(searched([GAP <= 0.9], space=own), groups=groups).count("emphasis") == 1
     many = {"g": np.arange(len(Y)) % (MOST_GROUPS + 1)}
-    assert "emphasis" not in modules(searched([GAP <= 0.9]), groups=many)
+    crowded = searched([GAP <= 0.9])
+    assert modules(crowded, groups=many)[0] == "emphasis"
+    algorithms = crowded.result_.problem.space.modules[0].algorithms
+    assert [a.name for a in algorithms] == ["none", "Reweighing"]
 
 
 @pytest.mark.parametrize(

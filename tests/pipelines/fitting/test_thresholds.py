@@ -12,10 +12,9 @@ from sklearn.pipeline import Pipeline
 from fenceline import metrics
 from fenceline.errors import SpaceError
 from fenceline.estimator.estimators import FencelineClassifier
-from fenceline.estimator.learning_task import search_space
 from fenceline.metrics.resources import _predictor
-from fenceline.pipelines import build, fit, named_space, with_threshold
-from fenceline.pipelines.fitting.thresholds import decide_at, searches_threshold
+from fenceline.pipelines import build, fit, with_threshold
+from fenceline.pipelines.fitting.thresholds import decide_at, decided, searches_threshold
 from fenceline.pipelines.spaces.operators import Setting
 from fenceline.problem.configuration import Choice
 from fenceline.problem.parameter import Integer, Real
@@ -99,7 +98,7 @@ def test_decisions_are_what_is_timed_where_their_threshold_was_searched():
 
 
 @pytest.mark.parametrize(
-    ("objective", "constraints", "searched"),
+    ("objective", "constraints", "matters"),
     [
         ("roc_auc", [], False),
         ("roc_auc", ["size_mb <= 5", "neg_log_loss >= -9", "score_gap(roc_auc, g) <= 1"], False),
@@ -112,32 +111,53 @@ def test_decisions_are_what_is_timed_where_their_threshold_was_searched():
         ("roc_auc", [metrics.custom(lambda p, X, y, g: 0.0, name="cost") <= 1], True),
     ],
 )
-def test_the_threshold_is_searched_where_decisions_matter(objective, constraints, searched):
+def test_the_threshold_is_computed_where_decisions_matter(objective, constraints, matters):
     groups = {"g": np.arange(600) % 2}
     model = FencelineClassifier(objective, constraints, SPACE, evaluations=1, cv=2)
     model.fit(X, LABELS, groups=groups)
-    assert searches_threshold(model.result_.problem.space) == searched
-    assert isinstance(model.best_pipeline_[-1], FixedThresholdClassifier) == searched
-    if searched:  # the first pipeline of a search decides at even odds
-        assert model.best_pipeline_[-1].threshold == pytest.approx(0.5)
+    assert not searches_threshold(model.result_.problem.space)
+    assert ("threshold" in model.best_metrics_) == matters
+    assert isinstance(model.best_pipeline_[-1], FixedThresholdClassifier) == matters
+    if matters:
+        assert model.best_pipeline_[-1].threshold == expit(model.best_metrics_["threshold"])
 
 
 def test_the_user_keeps_control_of_the_threshold():
     fixed = FencelineClassifier("f1", space=SPACE, evaluations=1, cv=2, search_threshold=False)
-    assert fixed.fit(X, LABELS).result_.problem.space == SPACE
+    assert "threshold" not in fixed.fit(X, LABELS).best_metrics_
+    assert not isinstance(fixed.best_pipeline_[-1], FixedThresholdClassifier)
     own = with_threshold(SPACE, 0.5, 2.5)
     model = FencelineClassifier("f1", space=own, evaluations=1, cv=2).fit(X, LABELS)
     assert model.result_.problem.space == own
+    assert "threshold" not in model.best_metrics_
     assert model.best_pipeline_[-1].threshold == pytest.approx(expit(1.5))
     with pytest.raises(SpaceError, match="already"):
         with_threshold(own)
 
 
-def test_named_spaces_get_the_threshold_for_two_classes_only():
-    assert searches_threshold(search_space("small", "binary", weighted=False, decides=True))
-    for task in ("multiclass", "regression"):
-        space = search_space("default", task, weighted=False, decides=True)
-        assert space == named_space("default", task)
+def test_a_module_that_bears_the_name_of_the_threshold_is_not_confused_with_it():
+    space = Space([Module("threshold", [Algorithm("none")]), *SPACE.modules])
+    model = FencelineClassifier("f1", space=space, evaluations=1, cv=2).fit(X, LABELS)
+    assert "threshold" not in model.best_metrics_
+
+
+@pytest.mark.parametrize("model", ["GaussianNB", "sklearn.svm.LinearSVC"])
+def test_another_threshold_of_a_fitted_pipeline_needs_no_prediction(model):
+    table = metrics.Table(X, LABELS, "binary")
+    rows = np.arange(300, 600)
+    fitted = fit({"estimator": Choice(model)}, X[:300], LABELS[:300], setting())
+    trial = metrics.Trial(fitted, table, rows)
+    response = trial.response
+    for log_odds in (-1.0, 0.7):
+        for start in (trial, decided(trial, 2.0)):
+            other = decided(start, log_odds)
+            chosen = other.answers.predict(np.arange(300))
+            assert set(other.answers._known) >= {"predict"}
+            np.testing.assert_array_equal(
+                np.array(["bad", "good"])[chosen], other.pipeline.predict(X[rows])
+            )
+            assert other.response is response
+            assert not isinstance(other.pipeline[-1].estimator_, FixedThresholdClassifier)
 
 
 @pytest.mark.parametrize("seed", [0, 2, 3, 5])
