@@ -13,7 +13,9 @@ from fenceline.metrics.metric import PipelineMetric
 from fenceline.metrics.scores import for_numbers
 from fenceline.metrics.trial import Table, Task, take
 from fenceline.pipelines.cross_validation import Folds
+from fenceline.pipelines.fitting import encoders
 from fenceline.pipelines.fitting import group_weights as emphasis
+from fenceline.pipelines.fitting.prepare import has_categories
 from fenceline.pipelines.fitting.thresholds import (
     MODULE,
     THRESHOLD,
@@ -66,13 +68,21 @@ def pose(estimator: Any, X: Any, y: Any, groups: Any, sample_weight: Any) -> Que
         None if weights is None else weights[counted],
     )
     decides = estimator.search_threshold and any(m.decides for m in metrics.values())
-    space = search_space(estimator.space, task, weighted=weights is not None, decides=decides)
+    space = search_space(
+        estimator.space,
+        task,
+        weighted=weights is not None,
+        decides=decides,
+        categories=has_categories(table.X),
+    )
     space = emphasis.searched(space, table, metrics.values(), wanted=estimator.search_emphasis)
     folds = check.folds_among(estimator.cv, counted, len(y))
     return Question(table, space, objective.name, constraints, metrics, folds)
 
 
-def search_space(given: str | Space, task: Task, *, weighted: bool, decides: bool) -> Space:
+def search_space(
+    given: str | Space, task: Task, *, weighted: bool, decides: bool, categories: bool = False
+) -> Space:
     """Return the space to search.
 
     Parameters
@@ -87,9 +97,14 @@ def search_space(given: str | Space, task: Task, *, weighted: bool, decides: boo
     decides : bool
         Whether the threshold between two classes is searched, too. A space that has a module of
         that name already is left as it is.
+    categories : bool
+        Whether the table has texts or categories; the default space then searches how they are
+        encoded.
     """
     if isinstance(given, str):
         space = named_space(given, task)
+        if given == "default" and categories:
+            space = encoders.with_encoder(space)
     else:
         space = given
         _check_algorithms(space, task)
@@ -112,7 +127,8 @@ def _check_algorithms(space: Space, task: Task) -> None:
     for module in space.modules:
         for algorithm in module.algorithms:
             threshold = algorithm.name == THRESHOLD and module is space.modules[-1]
-            if not threshold and module.name != emphasis.MODULE:
+            step = module.name != emphasis.MODULE and not encoders.encodes(module)
+            if step and not threshold:
                 make_middle(algorithm, setting)
 
 
