@@ -13,7 +13,9 @@ from fenceline.metrics.metric import PipelineMetric
 from fenceline.metrics.scores import for_numbers
 from fenceline.metrics.trial import Table, Task, take
 from fenceline.pipelines.cross_validation import Folds
+from fenceline.pipelines.fitting import encoders
 from fenceline.pipelines.fitting import group_weights as emphasis
+from fenceline.pipelines.fitting.prepare import has_categories
 from fenceline.pipelines.fitting.thresholds import MODULE, THRESHOLD, searches_threshold
 from fenceline.pipelines.fitting.weights import check_weighable, weighable_only
 from fenceline.pipelines.spaces.catalogue import named_space
@@ -64,7 +66,9 @@ def pose(estimator: Any, X: Any, y: Any, groups: Any, sample_weight: Any) -> Que
         {name: values[counted] for name, values in known.items()},
         None if weights is None else weights[counted],
     )
-    space = search_space(estimator.space, task, weighted=weights is not None)
+    space = search_space(
+        estimator.space, task, weighted=weights is not None, categories=has_categories(table.X)
+    )
     # A module of that name is the user's own threshold, or would be confused with it in every table.
     named = any(module.name == MODULE for module in space.modules)
     weighted = emphasis.compared(table, metrics.values())
@@ -74,7 +78,9 @@ def pose(estimator: Any, X: Any, y: Any, groups: Any, sample_weight: Any) -> Que
     return Question(table, space, objective.name, constraints, metrics, folds, computes, weighted)
 
 
-def search_space(given: str | Space, task: Task, *, weighted: bool) -> Space:
+def search_space(
+    given: str | Space, task: Task, *, weighted: bool, categories: bool = False
+) -> Space:
     """Return the space to search.
 
     Parameters
@@ -86,9 +92,14 @@ def search_space(given: str | Space, task: Task, *, weighted: bool) -> Space:
     weighted : bool
         Whether models must take weights. Those that do not are left out of a named space, and
         refused in a user's own.
+    categories : bool
+        Whether the table has texts or categories; the default space then searches how they are
+        encoded.
     """
     if isinstance(given, str):
         space = named_space(given, task)
+        if given == "default" and categories:
+            space = encoders.with_encoder(space)
     else:
         space = given
         _check_algorithms(space, task)
@@ -110,7 +121,8 @@ def _check_algorithms(space: Space, task: Task) -> None:
     for module in space.modules:
         for algorithm in module.algorithms:
             threshold = algorithm.name == THRESHOLD and module is space.modules[-1]
-            if not threshold and module.name != emphasis.MODULE:
+            step = module.name != emphasis.MODULE and not encoders.encodes(module)
+            if step and not threshold:
                 make_middle(algorithm, setting)
 
 

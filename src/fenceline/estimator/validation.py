@@ -24,7 +24,8 @@ from fenceline.errors import DefinitionError
 from fenceline.metrics.trial import Rows, Task, find_group
 from fenceline.minimize import check_budget
 from fenceline.pipelines.cross_validation import CrossValidation, Folds, check_folds
-from fenceline.pipelines.fitting.prepare import as_table, to_dense
+from fenceline.pipelines.fitting.prepare import as_table
+from fenceline.pipelines.fitting.prepare_columns import to_dense
 from fenceline.problem.space import Space
 
 

@@ -9,11 +9,11 @@ from sklearn.impute import SimpleImputer
 
 from fenceline.errors import DefinitionError
 from fenceline.pipelines.fitting.prepare import (
-    MOST_CATEGORIES,
     as_table,
     preparation,
     warn_of_empty_columns,
 )
+from fenceline.pipelines.fitting.prepare_encoding import MOST_CATEGORIES
 
 TABLE = pd.DataFrame(
     {

@@ -4,9 +4,9 @@ from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any
 
-from sklearn.base import clone
 from sklearn.pipeline import Pipeline
 
+from fenceline.pipelines.fitting.encoders import encoding, split_encoder
 from fenceline.pipelines.fitting.group_weights import split_emphasis
 from fenceline.pipelines.fitting.prefix import Fold, Prefixes, fit_fold
 from fenceline.pipelines.fitting.thresholds import decide_at, split_threshold
@@ -31,8 +31,10 @@ def build(
     preparation : transformer, optional
         What comes first; see :func:`fenceline.pipelines.preparation`.
     """
-    steps = [] if preparation is None else [("prepare", clone(preparation))]
-    choices, log_odds = split_threshold(split_emphasis(configuration)[0])
+    choices, encoder = split_encoder(split_emphasis(configuration)[0])
+    choices, log_odds = split_threshold(choices)
+    first = encoding(preparation, encoder, setting.task)
+    steps = [] if first is None else [("prepare", first)]
     for module, choice in choices.items():
         step = make(choice.algorithm, choice.params, setting)
         components = getattr(step, "n_components", None)

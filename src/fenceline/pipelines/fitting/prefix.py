@@ -19,11 +19,11 @@ from typing import Any, TypeAlias
 
 from numpy.typing import NDArray
 from scipy import sparse
-from sklearn.base import clone
 from sklearn.pipeline import Pipeline
 
 from fenceline.errors import MeasurementError
 from fenceline.metrics.trial import Rows, take
+from fenceline.pipelines.fitting.encoders import encoding, split_encoder
 from fenceline.pipelines.fitting.thresholds import decide_at, split_threshold
 from fenceline.pipelines.fitting.weights import Weights, fit_model, fit_transform, takes_weights
 from fenceline.pipelines.spaces.operators import Setting, make
@@ -152,15 +152,16 @@ def fit_fold(
         The same steps with the rows to measure on as they reach the last, and the time it takes
         to fit all of them.
     """
-    choices, log_odds = split_threshold(configuration)
+    choices, encoder = split_encoder(configuration)
+    choices, log_odds = split_threshold(choices)
     *before, (last, chosen) = choices.items()
     path = tuple((module, choice) for module, choice in before if choice.algorithm != "none")
-    place = fold.key
+    place = fold.key, encoder
 
     def after(path: Path) -> Prefix:
         def fitted() -> Prefix:
             if not path:
-                return _prepared(fold)
+                return _prepared(fold, encoder)
             module, choice = path[-1]
             return _extended(after(path[:-1]), module, choice, fold)
 
@@ -183,9 +184,9 @@ def fit_fold(
     return Pipeline(first + named), fitted
 
 
-def _prepared(fold: Fold) -> Prefix:
+def _prepared(fold: Fold, encoder: str) -> Prefix:
     """Take the rows of a fold and prepare them."""
-    step = None if fold.preparation is None else clone(fold.preparation)
+    step = encoding(fold.preparation, encoder, fold.setting.task)
     rows = Prefix((), fold.X if fold.train is None else take(fold.X, fold.train), None, 0.0, ())
     if step is not None:
         rows = _transformed(rows, "prepare", step, fold.y, None)
@@ -232,7 +233,8 @@ def _transformed(prefix: Prefix, module: str, step: Any, y: Any, weights: Weight
 
 def _concluded(prefix: Prefix, module: str, choice: Choice, fold: Fold) -> Prefix:
     """Fit what predicts; nothing comes out of it for a next step."""
-    model = make(choice.algorithm, choice.params, _reaching(fold.setting, prefix.X))
+    setting = replace(_reaching(fold.setting, prefix.X), categories=_categories(prefix))
+    model = make(choice.algorithm, choice.params, setting)
     prefix = _own(prefix, choice)
     weights = fold.weights
     if fold.model_weights is not None and takes_weights(model):
@@ -281,6 +283,12 @@ def _digest(array: NDArray[Any] | None) -> bytes | None:
 def _text(path: Path) -> str:
     """Return the same text for the same steps, and for no others."""
     return repr([(module, c.algorithm, sorted(c.params.items())) for module, c in path])
+
+
+def _categories(prefix: Prefix) -> tuple[int, ...]:
+    """Return the columns that hold codes of categories, if no step has changed them since."""
+    prepared = prefix.steps[0][1] if len(prefix.steps) == 1 else None
+    return tuple(getattr(prepared, "native_", ()))
 
 
 def _reaching(setting: Setting, X: Any) -> Setting:

@@ -46,6 +46,8 @@ class Setting:
     random_state: int = 0
     positive: Any = None
     """The label of the positive class, where there are two."""
+    categories: tuple[int, ...] = ()
+    """Columns that hold codes of categories, in no meaningful order."""
 
     def kind(self, module: Any, stem: str) -> Any:
         """Return the classifier or the regressor of a pair, as the task needs."""
@@ -219,6 +221,7 @@ def _boosting(s: Setting, **params: Any) -> Any:
         # No early stopping: its own hold-out would make small data noisier still.
         early_stopping=False,
         random_state=s.random_state,
+        categorical_features=list(s.categories) or None,
         **params,
     )
 

@@ -1,0 +1,122 @@
+"""A prepared table in plain scikit-learn: the same output from steps that everybody knows."""
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import pandas as pd
+from numpy.typing import NDArray
+from sklearn.compose import ColumnTransformer
+from sklearn.impute import SimpleImputer
+from sklearn.pipeline import Pipeline, make_pipeline
+from sklearn.preprocessing import FunctionTransformer, OneHotEncoder, OrdinalEncoder
+
+from fenceline.pipelines.fitting.prepare_columns import (
+    date_names,
+    date_numbers,
+    median,
+    plain_text,
+)
+from fenceline.pipelines.fitting.prepare_encoding import (
+    FEWEST_ROWS,
+    MOST_CATEGORIES,
+    EncodingTable,
+    Texts,
+    target_encoder,
+)
+
+if TYPE_CHECKING:
+    from fenceline.pipelines.fitting.prepare_table import TablePreparation
+
+_FEWEST_SAMPLES = 10
+"""Rows of each class in the made-up table: the folds of a target encoder ask for five."""
+
+
+def plain_parts(prepared: "TablePreparation") -> ColumnTransformer:
+    """Return the equal of a fitted preparation, made of plain scikit-learn steps.
+
+    The steps are fitted to a small made-up table that has the same categories, and then given
+    the medians and means that were learnt.
+    """
+    parts = [
+        ("number", SimpleImputer(strategy=median, keep_empty_features=True), prepared.numbers),
+        ("date", _dates(), prepared.dates),
+        ("text", _texts(prepared), prepared.texts),
+    ]
+    whole = ColumnTransformer(
+        [part for part in parts if len(part[2])], verbose_feature_names_out=False
+    )
+    whole.fit(*_sample(prepared))
+    # The means are those of codes, so that the encoder need not be learnt again.
+    fitted = whole.named_transformers_
+    split = len(prepared.numbers)
+    if len(prepared.numbers):
+        fitted["number"].statistics_ = prepared.medians_[:split].copy()
+    if len(prepared.dates):
+        fitted["date"][-1].statistics_ = prepared.medians_[split:].copy()
+    if len(prepared.texts) and prepared.encoder == "target":
+        fitted["text"].steps[-1] = ("targetencoder", prepared.target_encoder_)
+    return whole
+
+
+def _dates() -> Pipeline:
+    return make_pipeline(
+        FunctionTransformer(date_numbers, feature_names_out=date_names),
+        SimpleImputer(strategy=median, keep_empty_features=True),
+    )
+
+
+def _texts(prepared: "TablePreparation") -> Pipeline:
+    """Return the unfitted steps that encode texts."""
+    clean = FunctionTransformer(plain_text, feature_names_out="one-to-one")
+    if prepared.encoder == "onehot":
+        return make_pipeline(
+            clean,
+            OneHotEncoder(
+                handle_unknown="infrequent_if_exist",
+                min_frequency=FEWEST_ROWS,
+                max_categories=MOST_CATEGORIES,
+                sparse_output=False,
+            ),
+        )
+    target = prepared.encoder == "target"
+    codes = OrdinalEncoder(
+        categories=[np.append(texts, np.nan) for texts in prepared.texts_],
+        handle_unknown="use_encoded_value",
+        unknown_value=-1,
+        encoded_missing_value=np.nan if target else -1,
+    )
+    means = [target_encoder(prepared.regression)] if target else []
+    return make_pipeline(clean, codes, *means)
+
+
+def _sample(prepared: "TablePreparation") -> tuple[pd.DataFrame, NDArray[Any]]:
+    """Make up rows and targets from which the same categories and classes are learnt."""
+    needed = [_values(*found) for found in zip(prepared.texts_, prepared.tables_, strict=True)]
+    classes = getattr(getattr(prepared, "target_encoder_", None), "classes_", None)
+    rows = max([1, *map(len, needed)])
+    if prepared.encoder == "target":
+        rows = max(rows, _FEWEST_SAMPLES * (1 if classes is None else len(classes)))
+    count = prepared.n_features_in_
+    names = getattr(prepared, "feature_names_in_", None)
+    columns: dict[Any, Any] = dict.fromkeys(range(count) if names is None else names)
+    columns |= dict.fromkeys(prepared.numbers, 0.0)
+    columns |= {name: pd.Timestamp(0, tz="UTC") for name in prepared.dates}
+    for name, values in zip(prepared.texts, needed, strict=True):
+        columns[name] = _padded(values, rows)
+    y = np.zeros(rows) if classes is None else np.resize(classes, rows)
+    return pd.DataFrame(columns, index=range(rows)), y
+
+
+def _values(texts: Texts, table: EncodingTable) -> list[Any]:
+    """Return values of which a one-hot encoder makes these columns."""
+    rare = bool(table[-1].any())
+    kept = [*texts, *[np.nan] * (table.shape[1] - len(texts) - rare)]
+    return kept * FEWEST_ROWS + [f"rare {texts!r}"] * rare
+
+
+def _padded(values: Sequence[Any], rows: int) -> pd.Series:
+    """Repeat what is frequent; where nothing is, make up more that is rare."""
+    frequent = values[:1] if len(values) >= FEWEST_ROWS else []
+    more = [*frequent] * (rows - len(values)) or [f"rare {i}" for i in range(rows - len(values))]
+    return pd.Series([*values, *more], dtype=object)
