@@ -11,7 +11,7 @@ from fenceline.estimator import validation as check
 from fenceline.estimator.fence import fence, objective_metric
 from fenceline.metrics.metric import PipelineMetric
 from fenceline.metrics.scores import for_numbers
-from fenceline.metrics.trial import Table, Task, take
+from fenceline.metrics.trial import Rows, Table, Task, take
 from fenceline.pipelines.cross_validation import Folds
 from fenceline.pipelines.fitting import group_weights as emphasis
 from fenceline.pipelines.fitting.thresholds import (
@@ -37,6 +37,8 @@ class Question:
     constraints: list[Constraint]
     metrics: dict[str, PipelineMetric]
     folds: Folds
+    unseen: float | Rows | None
+    """The share of rows to certify on, or the rows themselves, where that was asked for."""
 
 
 def pose(estimator: Any, X: Any, y: Any, groups: Any, sample_weight: Any) -> Question:
@@ -69,7 +71,8 @@ def pose(estimator: Any, X: Any, y: Any, groups: Any, sample_weight: Any) -> Que
     space = search_space(estimator.space, task, weighted=weights is not None, decides=decides)
     space = emphasis.searched(space, table, metrics.values(), wanted=estimator.search_emphasis)
     folds = check.folds_among(estimator.cv, counted, len(y))
-    return Question(table, space, objective.name, constraints, metrics, folds)
+    unseen = check.unseen_among(estimator.unseen, counted, len(y))
+    return Question(table, space, objective.name, constraints, metrics, folds, unseen)
 
 
 def search_space(given: str | Space, task: Task, *, weighted: bool, decides: bool) -> Space:
