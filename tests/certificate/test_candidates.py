@@ -1,98 +1,141 @@
 import math
+from dataclasses import dataclass
 
+import numpy as np
 import pytest
 
 from fenceline import metrics
-from fenceline.certificate.candidates import shortlist
-from fenceline.problem.problem import Evaluation, Problem
+from fenceline.certificate.candidates import Rooms, options, typical_errors
+from fenceline.pipelines.ensemble import Candidate
+from fenceline.problem.problem import Problem
 from fenceline.problem.space import Algorithm, Module, Space
 
 SPACE = Space([Module("estimator", [Algorithm("GaussianNB")])])
+FIRST = SPACE.decode(SPACE.first, SPACE.centre)
 RATE = metrics.false_positive_rate()
+KNOWN = {
+    "false_positive_rate": RATE,
+    "size_mb": metrics.size_mb(),
+    "latency_us": metrics.latency_us(),
+}
 
 
-def evaluation(loss, rate, se=0.01):
-    known = {"loss": loss, "false_positive_rate": rate, "false_positive_rate/se": se}
-    return Evaluation(SPACE.decode(SPACE.first, SPACE.centre), known, loss, 0.0)
+def rooms(*constraints, rows=(800, 200), typical=None, growth=None):
+    problem = Problem(SPACE, lambda c: {}, "loss", list(constraints))
+    return Rooms(
+        problem, KNOWN, rows, 0.05, typical or {c.metric: 0.0 for c in constraints}, growth or {}
+    )
 
 
-def listed(evaluations, constraint=RATE <= 0.3, rows=(800, 200), **options):
-    problem = Problem(SPACE, lambda c: {}, "loss", [constraint])
-    known = {"false_positive_rate": RATE}
-    chosen = shortlist(evaluations, problem, known, rows=rows, confidence=0.95, **options)
-    return [e.objective for e in chosen]
+def measured(rate, se=0.01, **more):
+    return {"loss": 0.5, "false_positive_rate": rate, "false_positive_rate/se": se} | more
 
 
-# An error of 0.01 on 800 rows is 0.02 on 200; at 0.05 / 3 it reaches 2.13 times as far: 0.043.
-def test_after_the_best_come_the_best_with_room_for_the_error_and_half_as_much_again():
-    rates = [0.30, 0.29, 0.27, 0.255, 0.24, 0.23, 0.1]
-    assert listed([evaluation(i, rate) for i, rate in enumerate(rates)]) == [0, 3, 5]
+def test_room_is_counted_in_errors_on_unseen_rows():
+    # An error of 0.01 on 800 rows is 0.02 on 200.
+    assert rooms(RATE <= 0.3).of(measured(0.26), {}) == pytest.approx(2.0)
+    assert rooms(RATE <= 0.3, rows=(800, 800)).of(measured(0.26), {}) == pytest.approx(4.0)
 
 
-def test_where_none_has_the_room_the_one_with_most_comes_next():
-    assert listed([evaluation(i, rate) for i, rate in enumerate([0.30, 0.299, 0.295])]) == [0, 2, 1]
+def test_room_is_kept_on_the_side_that_matters():
+    assert rooms(RATE >= 0.2).of(measured(0.26), {}) == pytest.approx(3.0)
+    assert rooms(RATE.equals(0.25, 0.05)).of(measured(0.26), {}) == pytest.approx(2.0)
+    assert rooms(RATE <= 0.25).of(measured(0.26), {}) == pytest.approx(-0.5)
 
 
-def test_some_room_is_better_than_none_where_none_has_enough():
-    rates = [0.30, 0.29, 0.275, 0.27, 0.265]
-    assert listed([evaluation(i, rate) for i, rate in enumerate(rates)]) == [0, 2, 4]
+def test_the_nearest_bound_counts():
+    both = rooms(RATE <= 0.3, RATE >= 0.2)
+    assert both.of(measured(0.26), {}) == pytest.approx(2.0)
 
 
-def test_room_is_not_bought_at_any_price():
-    rates = [0.30, 0.29, 0.275, 0.1, 0.0]
-    evaluations = [evaluation(i, rate) for i, rate in enumerate(rates)]
-    assert listed(evaluations) == [0, 3, 4]
-    assert listed(evaluations, worst=2.5) == [0, 2, 1]
-    assert listed(evaluations, worst=0.5) == [0, 1, 2]
+def test_a_lucky_error_counts_as_the_typical_one_and_a_large_one_as_it_is():
+    typical = {"false_positive_rate": 0.01}
+    assert rooms(RATE <= 0.3, typical=typical).of(measured(0.26, 0.001), {}) == pytest.approx(2.0)
+    assert rooms(RATE <= 0.3, typical=typical).of(measured(0.26, 0.02), {}) == pytest.approx(1.0)
+
+
+def test_the_typical_error_is_the_median_of_those_that_are_known():
+    problem = Problem(SPACE, lambda c: {}, "loss", [RATE <= 0.3])
+    found = [measured(0.1, se) for se in (0.01, 0.03, 0.02)] + [{"false_positive_rate": 0.1}]
+    assert typical_errors(problem, found) == {"false_positive_rate": 0.02}
+    assert typical_errors(problem, found[3:]) == {"false_positive_rate": 0.0}
+
+
+def test_what_is_exact_needs_no_room_but_must_be_inside():
+    size = rooms(metrics.size_mb() <= 1)
+    assert size.of({"size_mb": 1.0}, {}) == math.inf
+    assert size.of({"size_mb": 1.1}, {}) == -math.inf
+
+
+def test_a_latency_has_the_error_of_the_clock_whatever_the_rows():
+    for rows in ((800, 200), (800, 800)):
+        clock = rooms(metrics.latency_us() <= 10, rows=rows)
+        # Student's t with three degrees of freedom reaches 2.353 errors, a normal one 1.645.
+        found = clock.of({"latency_us": 9.0, "latency_us/se": 0.5}, {})
+        assert found == pytest.approx(2.0 * 1.645 / 2.353, rel=1e-3)
 
 
 def test_room_is_kept_for_what_grows_with_the_rows():
-    size = metrics.size_mb()
-    problem = Problem(SPACE, lambda c: {}, "loss", [size <= 10])
-    first = SPACE.decode(SPACE.first, SPACE.centre)
-    sizes = [10.0, 9.9, 8.5, 7.0]
-    found = [Evaluation(first, {"size_mb": s}, i, 0.0) for i, s in enumerate(sizes)]
-
-    def chosen(growth):
-        settings = {"rows": (800, 200), "confidence": 0.95, "growth": growth}
-        return [e.objective for e in shortlist(found, problem, {"size_mb": size}, **settings)]
-
-    assert chosen({}) == [0, 1, 2]
-    assert chosen({"size_mb": 1.1}) == [0, 2, 3]
-    assert chosen({"size_mb": 1.3}) == [0, 3, 2]
+    assert rooms(metrics.size_mb() <= 10, growth={"size_mb": 1.1}).of({"size_mb": 9.0}, {}) > 0
+    assert rooms(metrics.size_mb() <= 10, growth={"size_mb": 1.2}).of({"size_mb": 9.0}, {}) < 0
 
 
 def test_what_was_stopped_early_has_less_room():
-    evaluations = [evaluation(i, rate) for i, rate in enumerate([0.30, 0.25, 0.25])]
-    for found, folds in zip(evaluations, (3.0, 1.0, 3.0), strict=True):
-        found.metrics["folds"] = folds
-    assert listed(evaluations) == [0, 2, 1]
+    found = [
+        options(Candidate((FIRST,), measured(0.26, folds=folds), 1.0), rooms(RATE <= 0.3), 4.0)
+        for folds in (1.0, 4.0)
+    ]
+    assert [o.room for (o,) in found] == pytest.approx([1.0, 2.0])
 
 
-def test_few_candidates_are_all_listed():
-    assert listed([evaluation(0, 0.3)]) == [0]
-    assert listed([]) == []
+@dataclass(frozen=True)
+class Curve:
+    log_odds: np.ndarray
+    selected: np.ndarray
+    values: dict
+    errors: dict
+
+    def merit(self, objective):
+        return 1 - self.values["balanced_accuracy"]
 
 
-def test_room_is_kept_on_the_other_side_of_a_lower_bound():
-    rates = [0.30, 0.32, 0.4]
-    assert listed([evaluation(i, r) for i, r in enumerate(rates)], RATE >= 0.3) == [0, 2, 1]
+@dataclass(frozen=True)
+class Curved(Candidate):
+    curve: Curve | None = None
 
 
-def test_room_is_kept_on_both_sides_of_an_equality():
-    rates = [0.2, 0.4, 0.3]
-    fence = RATE.equals(0.3, 0.1)
-    assert listed([evaluation(i, r) for i, r in enumerate(rates)], fence) == [0, 2, 1]
+def curved(rates, selected, **values):
+    size = len(rates)
+    known = {"false_positive_rate": np.array(rates)} | {n: np.array(v) for n, v in values.items()}
+    errors = {name: np.full(size, 0.01) for name in known}
+    curve = Curve(np.linspace(-1, 1, size), np.array(selected), known, errors)
+    return Curved((FIRST,), measured(0.5, 9.9), 1.0, curve=curve)
 
 
-def test_without_known_errors_the_best_come_first():
-    evaluations = [evaluation(i, 0.3, math.nan) for i in range(4)]
-    for e in evaluations:
-        del e.metrics["false_positive_rate/se"]
-    assert listed(evaluations) == [0, 1, 2]
+def test_thresholds_of_one_pipeline_are_options_with_values_of_their_own():
+    given = curved([0.4, 0.26, 0.1], [0.9, 0.5, 0.1], loss=[0.1, 0.2, 0.3])
+    found = options(given, rooms(RATE <= 0.3))
+    assert [o.objective for o in found] == [0.1, 0.2, 0.3]
+    assert [o.room for o in found] == pytest.approx([-5.0, 2.0, 10.0])
+    assert [o.log_odds for o in found] == [-1.0, 0.0, 1.0]
+    assert found[1].metrics["false_positive_rate"] == 0.26
+    assert found[1].metrics["threshold"] == 0.0
+    assert {o.merit for o in found} == {0.0}
 
 
-@pytest.mark.parametrize(("unseen", "expected"), [(800, [0, 1, 2]), (200, [0, 2, 3])])
-def test_fewer_unseen_rows_need_more_room(unseen, expected):
-    rates = [0.30, 0.275, 0.255, 0.23]
-    assert listed([evaluation(i, r) for i, r in enumerate(rates)], rows=(800, unseen)) == expected
+def test_thresholds_at_which_everybody_or_nobody_is_chosen_are_no_options():
+    given = curved([1.0, 0.26, 0.0], [1.0, 0.5, 0.0], loss=[0.1, 0.2, 0.3])
+    assert [o.log_odds for o in options(given, rooms(RATE <= 0.3))] == [0.0]
+
+
+def test_where_the_objective_only_ranks_balanced_accuracy_tells_thresholds_apart():
+    given = curved([0.26, 0.1], [0.5, 0.1], balanced_accuracy=[0.8, 0.6])
+    found = options(given, rooms(RATE <= 0.3))
+    assert [o.objective for o in found] == [0.5, 0.5]
+    assert [o.merit for o in found] == pytest.approx([0.2, 0.4])
+
+
+def test_where_a_metric_is_not_defined_there_is_no_room():
+    given = curved([0.26, math.nan, 0.1], [0.5, 0.2, 0.1], loss=[0.1, 0.2, math.nan])
+    found = options(given, rooms(RATE <= 0.3))
+    assert [o.room for o in found] == [pytest.approx(2.0), -math.inf]

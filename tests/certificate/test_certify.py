@@ -154,10 +154,48 @@ def test_together_many_constraints_fail_no_more_often_than_one(monkeypatch):
         tried = [simulated(rng, "false_positive_rate") for _ in range(5)]
         fence = metrics.false_positive_rate() <= 0.2 - 1e-9
         wrong += any(
-            certificate(t, fence, confidence=1 - risk, candidates=5).status == "certified"
+            certificate(t, fence, confidence=1 - risk, candidates=5, joint=True).status
+            == "certified"
             for t in tried
         )
     assert wrong <= risk * runs + 3 * math.sqrt(runs * risk * (1 - risk))
+
+
+def test_every_constraint_is_tested_at_the_full_risk_unless_bounds_are_to_hold_together():
+    true = np.repeat([0, 1], 1000)
+    predicted = np.concatenate([np.arange(1000) < 100, np.ones(1000)])
+    fences = [metrics.false_positive_rate() <= 0.2, metrics.false_negative_rate() <= 0.2]
+    alone, among, joint = (
+        certificate(trial(predicted, true), *given, **settings)
+        for given, settings in (
+            (fences[:1], {}),
+            (fences, {"candidates": 9}),
+            (fences, {"candidates": 9, "joint": True}),
+        )
+    )
+    assert among.checks[0].high == alone.checks[0].high < joint.checks[0].high
+    assert among.reach == alone.reach == pytest.approx(norm.ppf(0.95))
+    assert joint.reach == pytest.approx(norm.ppf(1 - 0.05 / 18))
+    assert "every constraint holds" in str(among)
+    assert "all bounds hold together" in str(joint)
+
+
+def test_two_sides_of_an_equality_are_tested_at_the_full_risk_each():
+    true = np.repeat([0, 1], 1000)
+    predicted = np.concatenate([np.arange(1000) < 100, np.ones(1000)])
+    given = trial(predicted, true)
+    (below,) = certificate(given, metrics.false_positive_rate() <= 0.2).checks
+    (equal,) = certificate(given, metrics.false_positive_rate().equals(0.1, 0.05)).checks
+    assert equal.high == below.high
+
+
+def test_what_has_a_reason_against_it_is_never_certified():
+    fence = metrics.size_mb() <= 1
+    held = Check(fence, 0.5, -math.inf, 0.5, "certified")
+    assert Certificate((held,), 0.95, 100, 3).status == "certified"
+    late = Certificate((held,), 0.95, 100, 3, "its turn never came")
+    assert late.status == "feasible"
+    assert str(late).startswith("feasible (not certified): its turn never came")
 
 
 def test_a_pipeline_far_inside_is_certified_with_value_bound_and_margin():
@@ -278,7 +316,7 @@ def test_a_certificate_reads_as_text():
     text = str(Certificate((Check(fence, 0.5, -math.inf, 0.6, "certified"),), 0.95, 100, 3))
     assert (
         text
-        == "certified, at 95% confidence on 100 unseen rows\n  size_mb <= 1: 0.5, at most 0.6: certified"
+        == "certified, at 95% confidence on 100 unseen rows: every constraint holds\n  size_mb <= 1: 0.5, at most 0.6: certified"
     )
 
 

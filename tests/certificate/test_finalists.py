@@ -4,11 +4,14 @@ from dataclasses import dataclass, field
 
 import numpy as np
 import pytest
+from scipy.special import expit
+from sklearn.naive_bayes import GaussianNB
 from sleeper import Sleeper
 
 from fenceline import FencelineClassifier, metrics
 from fenceline.certificate.certify import Certificate, Check
 from fenceline.certificate.finalists import Refit
+from fenceline.certificate.sequence import Option
 from fenceline.errors import MeasurementError
 from fenceline.metrics import Table, Trial
 from fenceline.pipelines.ensemble import Candidate
@@ -35,8 +38,9 @@ class Fits:
     """Stands for the measurement: every fit takes its place in a script."""
 
     script: list = field(default_factory=list)
-    metrics = {"size_mb": metrics.size_mb()}  # noqa: RUF012
+    metrics = {"size_mb": metrics.size_mb(), "loss": metrics.score("accuracy")}  # noqa: RUF012
     random_state = 0
+    folds = 2
     table = Table(X, Y, "binary")
 
     def trial(self, configuration, train, valid):
@@ -46,7 +50,7 @@ class Fits:
         return Trial(step, self.table, valid)
 
 
-def refit(script, verdicts, monkeypatch, deadline=math.inf):
+def refit(script, verdicts, monkeypatch, deadline=math.inf, **settings):
     given = iter(verdicts)
 
     def certify(trial, constraints, *_, **__):
@@ -56,74 +60,118 @@ def refit(script, verdicts, monkeypatch, deadline=math.inf):
         verdict, value = step if isinstance(step, tuple) else (step, 0.5)
         return Certificate((Check(FENCE, value, -math.inf, value + 0.6, verdict),), 0.95, 40, 3)
 
-    monkeypatch.setattr("fenceline.certificate.finalists.certify", certify)
+    monkeypatch.setattr("fenceline.certificate.refits.certify", certify)
     here = space(Algorithm("GaussianNB"))
     problem = Problem(here, lambda c: {}, "loss", [FENCE])
     rows = np.arange(160)
-    return Refit(problem, Fits(script), rows[:120], rows[120:], 0.95, deadline)
+    return Refit(problem, Fits(script), rows[:120], rows[120:], 0.95, deadline, **settings)
 
 
-def candidates(*seconds):
-    here = space(sleepy(0.0))
-    configuration = here.decode(here.first, here.centre)
+def candidates(*seconds, sizes=None):
+    """Return candidates of different pipelines, the best first and the safest last."""
     return [
-        Candidate((configuration,), {"size_mb": 0.5, "nr": i}, s) for i, s in enumerate(seconds)
+        Candidate((f"pipeline {i}",), {"size_mb": size, "loss": i / 10}, s)
+        for i, (s, size) in enumerate(zip(seconds, sizes or [0.5] * len(seconds), strict=True))
     ]
 
 
-def test_the_first_candidate_that_is_certified_is_the_model(monkeypatch):
-    stage = refit(["a", "b", "c"], ["feasible", "certified"], monkeypatch)
-    best = stage.best(candidates(1, 1, 1))
-    assert (best.trial.pipeline, best.certificate.status) == ("b", "certified")
+def options(*seconds, sizes=None):
+    """Return the same with the room that they have: none, one error, two and so on."""
+    given = candidates(*seconds, sizes=sizes)
+    return [Option(c, c.metrics["loss"], float(i), c.metrics) for i, c in enumerate(given)]
 
 
-def test_without_a_certificate_the_best_verdict_decides(monkeypatch):
-    stage = refit(["a", "b", "c"], ["infeasible", "feasible", "infeasible"], monkeypatch)
-    assert stage.best(candidates(1, 1, 1)).trial.pipeline == "b"
+def delivered_by(stage, inside):
+    return stage.best([o.candidate for o in inside], inside)
+
+
+def test_they_are_tested_from_safe_to_bold_and_the_best_that_passed_is_the_model(monkeypatch):
+    stage = refit(["c", "b", "a"], ["certified"] * 3, monkeypatch)
+    delivered = delivered_by(stage, options(1, 1, 1))
+    assert (delivered.best.trial.pipeline, delivered.best.certificate.status) == ("a", "certified")
+    assert [f.objective for f in delivered.finalists] == [0.2, 0.1, 0.0]
+
+
+def test_the_first_failure_ends_the_tests_and_the_boldest_is_shown_for_comparison(monkeypatch):
+    verdicts = ["certified", "feasible", "certified"]
+    delivered = delivered_by(refit(["d", "c", "a"], verdicts, monkeypatch), options(1, 1, 1, 1))
+    assert delivered.best.trial.pipeline == "d"
+    assert [(f.objective, f.verdict) for f in delivered.finalists] == [
+        (0.3, "certified"),
+        (0.2, "feasible"),
+        # Its own bounds would do, but its turn never came.
+        (0.0, "feasible"),
+    ]
+
+
+def test_where_the_safest_fails_nothing_is_certified_and_the_best_verdict_decides(monkeypatch):
+    stage = refit(["c", "b", "a"], ["infeasible", "certified", "infeasible"], monkeypatch)
+    best = delivered_by(stage, options(1, 1, 1)).best
+    assert (best.trial.pipeline, best.certificate.status) == ("b", "feasible")
+    assert "a safer pipeline was not confirmed" in best.certificate.reason
 
 
 def test_of_equal_verdicts_the_one_with_most_room_is_the_model_by_all_rows_and_unseen_ones(
     monkeypatch,
 ):
-    stage = refit(["a", "b", "c"], [("feasible", v) for v in (0.7, 0.8, 0.9)], monkeypatch)
-    # The first is near the bound of 1 on the rows of the search, the third on the unseen ones.
-    given = [
-        Candidate(c.members, {"size_mb": size}, 1)
-        for c, size in zip(candidates(1, 1, 1), (0.9, 0.8, 0.6), strict=True)
+    stage = refit(["c", "b", "a"], [("feasible", v) for v in (0.9, 0.8, 0.7)], monkeypatch)
+    # The first is near the bound of 1 on the unseen rows, the third on those of the search.
+    inside = options(1, 1, 1, sizes=[0.9, 0.8, 0.6])
+    assert delivered_by(stage, inside).best.trial.pipeline == "b"
+
+
+def test_several_thresholds_of_one_pipeline_need_one_fit(monkeypatch):
+    (given,) = candidates(1)
+    stage = refit([GaussianNB().fit(X, Y)], ["certified", "certified", "feasible"], monkeypatch)
+    inside = [
+        Option(given, loss, room, given.metrics | {"threshold": odds}, odds)
+        for loss, room, odds in ((0.1, 1.0, 0.5), (0.2, 2.0, 1.0), (0.3, 4.0, 2.0))
     ]
-    assert stage.best(given).trial.pipeline == "b"
+    delivered = stage.best([given], inside)
+    assert delivered.best.option.log_odds == 1.0
+    assert [f.threshold for f in delivered.finalists] == [2.0, 1.0, 0.5]
+    chosen = delivered.best.trial.pipeline.predict(X)
+    assert np.array_equal(chosen, GaussianNB().fit(X, Y).predict_proba(X)[:, 1] >= expit(1.0))
+
+
+def test_with_a_preference_for_the_objective_the_best_by_the_folds_gets_its_own_verdict(
+    monkeypatch,
+):
+    stage = refit(["a"], ["feasible"], monkeypatch, prefer="objective")
+    delivered = delivered_by(stage, options(1, 1, 1))
+    assert delivered.best.trial.pipeline == "a"
+    assert len(delivered.finalists) == 1
+
+
+def test_where_bounds_are_to_hold_together_three_are_tested_and_none_ends_it(monkeypatch):
+    verdicts = ["feasible", "certified", "certified"]
+    stage = refit(["e", "c", "a"], verdicts, monkeypatch, joint=True)
+    delivered = delivered_by(stage, options(1, 1, 1, 1, 1))
+    assert delivered.best.trial.pipeline == "a"
+    assert [f.objective for f in delivered.finalists] == [0.4, 0.2, 0.0]
 
 
 def test_a_candidate_that_cannot_be_fitted_makes_room_for_the_next(monkeypatch):
     stage = refit([RuntimeError("singular"), "b"], ["certified"], monkeypatch)
-    assert stage.best(candidates(1, 1)).trial.pipeline == "b"
+    assert stage.best(candidates(1, 1)).best.trial.pipeline == "b"
+    stage = refit([RuntimeError("singular"), "a"], ["certified"], monkeypatch)
+    assert delivered_by(stage, options(1, 1)).best.trial.pipeline == "a"
 
 
-def test_those_that_follow_are_told_how_the_first_have_grown(monkeypatch):
-    told = []
+def test_what_has_outgrown_its_bound_is_passed_over_and_others_leave_room_for_as_much(monkeypatch):
+    def pickled(megabytes):
+        return np.zeros(int(megabytes * 125_000))  # eight bytes each
 
-    def following(growth):
-        told.append(growth)
-        return candidates(1, 1)
-
-    verdicts = [("infeasible", 1.2), "certified"]
-    best = refit(["a", "b"], verdicts, monkeypatch).best(candidates(1), following)
-    assert best.trial.pipeline == "b"
-    assert told == [{"size_mb": pytest.approx(1.2 / 0.5)}]
-
-
-def test_a_smaller_model_on_all_rows_is_no_reason_to_leave_less_room(monkeypatch):
-    told = []
-    stage = refit(["a"], [("feasible", 0.4)], monkeypatch)
-    stage.best(candidates(1), lambda growth: told.append(growth) or [])
-    assert told == [{"size_mb": 1.0}]
-
-
-def test_there_are_three_candidates_and_the_safest_are_not_left_out(monkeypatch):
-    stage = refit(["a", "b", "c"], ["feasible", "feasible", "certified"], monkeypatch)
-    best = stage.best(candidates(1, 1), lambda growth: candidates(1, 1))
-    assert best.trial.pipeline == "c"
-    assert best.candidate.metrics["nr"] == 1
+    # In the folds they had 0.4, 0.8 and 0.6; the first tried doubles, so only 0.4 is tried after it.
+    stage = refit([pickled(1.2), pickled(0.8)], ["infeasible", "certified"], monkeypatch)
+    given = candidates(1, 1, 1, sizes=[0.4, 0.8, 0.6])
+    inside = [
+        Option(c, c.metrics["loss"], r, c.metrics) for c, r in zip(given, (1, 2, 3), strict=True)
+    ]
+    delivered = stage.best(given, inside)
+    assert delivered.best.option.objective == 0.0
+    assert delivered.best.certificate.status == "certified"
+    assert [f.verdict for f in delivered.finalists] == ["infeasible", "certified"]
 
 
 def test_if_none_can_be_fitted_the_reasons_are_told(monkeypatch):
@@ -134,17 +182,17 @@ def test_if_none_can_be_fitted_the_reasons_are_told(monkeypatch):
 
 def test_a_metric_that_fails_on_unseen_rows_costs_the_certificate_and_not_the_model(monkeypatch):
     stage = refit(["a"], [ZeroDivisionError("no rows")], monkeypatch)
-    best = stage.best(candidates(1))
+    best = stage.best(candidates(1)).best
     assert best.certificate.status == "feasible"
     assert "ZeroDivisionError: no rows" in str(best.certificate)
 
 
-def test_past_the_budget_the_first_candidate_is_fitted_and_no_slow_one_after_it(monkeypatch):
+def test_past_the_budget_the_safest_is_fitted_and_no_slow_one_after_it(monkeypatch):
     past = time.monotonic() - 1
-    stage = refit(["a", "b"], ["feasible", "certified"], monkeypatch, deadline=past)
-    assert stage.best(candidates(100, 100)).trial.pipeline == "a"
-    stage = refit(["a", "b"], ["feasible", "certified"], monkeypatch, deadline=past)
-    assert stage.best(candidates(100, 0.1)).trial.pipeline == "b"
+    stage = refit(["b", "a"], ["certified", "certified"], monkeypatch, deadline=past)
+    assert delivered_by(stage, options(100, 100)).best.trial.pipeline == "b"
+    stage = refit(["b", "a"], ["certified", "certified"], monkeypatch, deadline=past)
+    assert delivered_by(stage, options(0.1, 0.1)).best.trial.pipeline == "a"
 
 
 @pytest.mark.parametrize(
@@ -153,7 +201,7 @@ def test_past_the_budget_the_first_candidate_is_fitted_and_no_slow_one_after_it(
     ids=["while fitting the second", "while certifying the first"],
 )
 def test_ctrl_c_returns_the_best_so_far(script, verdicts, monkeypatch):
-    best = refit(script, verdicts, monkeypatch).best(candidates(1, 1))
+    best = delivered_by(refit(script, verdicts, monkeypatch), options(1, 1)).best
     assert best.trial.pipeline == "a"
     assert best.certificate.status == "feasible"
 

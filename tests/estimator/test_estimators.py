@@ -65,7 +65,7 @@ def test_a_model_comes_with_its_pipeline_metrics_result_and_certificate(fenced):
     assert fenced.best_metrics_["score_gap(roc_auc,age)"] <= 0.3
     assert fenced.best_metrics_ in [e.metrics for e in fenced.result_.evaluations]
     assert len(fenced.result_.to_frame()) == 4
-    assert fenced.certificate_.rows == 60
+    assert fenced.certificate_.rows == 120
     assert fenced.certificate_.status in ("certified", "feasible")
     assert [str(c.constraint) for c in fenced.certificate_.checks] == [
         "latency_us(batch=100) <= 1000",
@@ -186,7 +186,7 @@ def test_impossible_bounds_yield_the_nearest_miss_with_a_warning_when_asked_for(
 
 def luck(pipeline, features, y, groups):
     """Hold on the rows of the search and not on those kept from it."""
-    return 1.0 if len(features) == 60 else 0.0
+    return 1.0 if len(features) == 120 else 0.0
 
 
 def test_what_unseen_rows_do_not_confirm_is_not_handed_out_silently():
@@ -198,19 +198,26 @@ def test_what_unseen_rows_do_not_confirm_is_not_handed_out_silently():
     assert model.certificate_.status == "infeasible"
 
 
-def test_the_next_best_is_tried_when_unseen_rows_refuse_the_best():
-    first = classifier(evaluations=6).fit(X, Y)
+def test_the_next_is_delivered_but_not_certified_when_unseen_rows_refuse_the_first():
+    scalers = Module("scaler", [Algorithm("StandardScaler"), Algorithm("none")])
+    models = Module("estimator", [Algorithm("LogisticRegression"), Algorithm("DecisionTree")])
+    four = {"space": Space([scalers, models]), "evaluations": 4}
+    first = classifier(**four, constraints=["size_mb <= 5"], unseen=0.4).fit(X, Y)
     refused = type(first.best_pipeline_[-1]).__name__
 
     def dislike(pipeline, features, y, groups):
-        return float(len(features) == 60 and type(pipeline[-1]).__name__ == refused)
+        return float(len(features) == 120 and type(pipeline[-1]).__name__ == refused)
 
     fence = [metrics.custom(dislike) <= 0.5]
     # A function of one's own may depend on decisions, and the threshold would wrap the last step.
-    model = classifier(evaluations=6, constraints=fence, search_threshold=False).fit(X, Y)
+    model = classifier(**four, constraints=fence, search_threshold=False).fit(X, Y)
     assert type(model.best_pipeline_[-1]).__name__ != refused
     assert model.best_metrics_ != model.result_.best.metrics
-    assert model.certificate_.status == "certified"
+    assert model.certificate_.status == "feasible"
+    assert "a safer pipeline was not confirmed" in str(model.certificate_)
+    verdicts = [finalist.verdict for finalist in model.finalists_]
+    assert verdicts[0] == "infeasible"
+    assert "feasible" in verdicts
 
 
 def test_few_rows_are_all_searched_and_nothing_is_certified():

@@ -47,7 +47,8 @@ def classifier(**settings):
 @pytest.mark.parametrize("wrapped", [False, True])
 def test_groups_and_weights_are_routed_to_the_rows_they_belong_to(wrapped):
     with sklearn.config_context(enable_metadata_routing=True):
-        model = classifier(constraints=["score_gap(roc_auc, age) <= 0.9"], evaluations=2)
+        fence = ["score_gap(roc_auc, age) <= 0.9"]
+        model = classifier(constraints=fence, evaluations=2, unseen=0.2)
         model.set_fit_request(groups=True, sample_weight=True)
         model.set_score_request(sample_weight=True)
         if wrapped:
@@ -88,7 +89,7 @@ def test_folds_may_be_given_row_by_row():
     model = classifier(cv=splits).fit(X, Y)
     assert model.best_metrics_["folds"] == 3
     # Rows for the certificate are taken out of the folds.
-    fenced = classifier(cv=splits, constraints=["size_mb <= 5"]).fit(X, Y)
+    fenced = classifier(cv=splits, constraints=["size_mb <= 5"], unseen=0.2).fit(X, Y)
     assert fenced.certificate_.rows == 48
     assert fenced.best_metrics_["folds"] == 3
 

@@ -1,129 +1,162 @@
-"""Which of the feasible pipelines are tried on unseen rows: the best, then those with room to spare.
+"""What may be tested on unseen rows: pipelines and thresholds inside the fence, with the room they have.
 
-A search goes up to the fence, and a pipeline that touches it is confirmed by other rows only half
-of the time. So after the best come the best of those that keep as far from the fence as the error
-on unseen rows is likely to reach, which certifies about one in two, and half as far again, which
-certifies about nine in ten. The sequence is fixed before any unseen row is looked at, but for one
-thing, which no row decides: how much slower or larger the best became when it was fitted on all.
+Room is counted in standard errors that a metric is likely to have on the unseen rows, which are
+known from the rows of the search: from the folds, or along the curve of thresholds.
 """
 
 import math
 from collections.abc import Mapping, Sequence
-from types import MappingProxyType
-from typing import TypeAlias
+from dataclasses import dataclass, field
+from typing import Protocol, TypeAlias
 
 import numpy as np
+from numpy.typing import NDArray
 from scipy import stats
 
-from fenceline.certificate.bounds import LATENCY_FREEDOM, risk_of_each
+from fenceline.certificate.bounds import LATENCY_FREEDOM
+from fenceline.certificate.sequence import Option
 from fenceline.metrics.metric import PipelineMetric
-from fenceline.problem.problem import Evaluation, Problem
+from fenceline.pipelines.ensemble import Candidate
+from fenceline.problem.problem import Problem
 
 Growth: TypeAlias = Mapping[str, float]
 """By the name of a resource, how many times its value in the folds a pipeline needs once it is fitted on all rows."""
 
-ROOM = (0.0, 1.0, 1.5)
-"""How far the candidates keep from the fence, one after the other, in units of the likely reach."""
-SOME_ROOM = 0.5
-"""What is taken for the second candidate where none has more: by all rows together that is safe still."""
+
+THRESHOLD = "threshold"
+"""Under this name a measurement has the log-odds at which it decides."""
 
 
-def shortlist(
-    feasible: Sequence[Evaluation],
-    problem: Problem,
-    metrics: Mapping[str, PipelineMetric],
-    *,
-    rows: tuple[int, int],
-    confidence: float,
-    worst: float = math.inf,
-    growth: Growth = MappingProxyType({}),
-) -> list[Evaluation]:
-    """Return as many feasible evaluations as may be tried, in the order in which to try them.
+class Curve(Protocol):
+    """Metrics of decisions along the thresholds of one pipeline, from out-of-fold scores."""
+
+    @property
+    def log_odds(self) -> NDArray[np.float64]:
+        """The thresholds."""
+
+    @property
+    def selected(self) -> NDArray[np.float64]:
+        """The share of rows that is predicted positive."""
+
+    @property
+    def values(self) -> Mapping[str, NDArray[np.float64]]:
+        """Each metric at each threshold."""
+
+    @property
+    def errors(self) -> Mapping[str, NDArray[np.float64]]:
+        """Their standard errors."""
+
+    def merit(self, objective: str) -> NDArray[np.float64]:
+        """Return the objective, or what chooses the threshold where the objective only ranks."""
+
+
+@dataclass(frozen=True)
+class Rooms:
+    """How far candidates keep from the fence, in standard errors on unseen rows.
 
     Parameters
     ----------
-    feasible : sequence of Evaluation
-        The best first.
     problem : Problem
-        Whose fence they keep to.
+        The fence.
     metrics : mapping of str to PipelineMetric
         What the constraints name.
     rows : pair of int
         Of the search, and unseen ones.
-    confidence : float
-        Of the certificate.
-    worst : float
-        The objective up to which room is worth its price; the best pipelines come first beyond it.
+    risk : float
+        Of one test.
+    typical : mapping of str to float
+        The median error of each metric among all pipelines: that of a few folds is rough, and by
+        luck too small.
     growth : mapping of str to float
-        What those after the best have to leave room for in time, size or memory.
+        How much time, size or memory grows when a pipeline is fitted on all rows.
     """
-    reach, typical = _reach(problem, metrics, rows, confidence), _typical(feasible, problem)
-    most = max((e.metrics.get("folds", 1.0) for e in feasible), default=1.0)
-    rooms = [
-        # What was stopped after some of the folds is known that much less.
-        _room(e, problem, reach, typical, growth) * math.sqrt(e.metrics.get("folds", most) / most)
-        for e in feasible
-    ]
-    chosen = [0] if feasible else []
-    for room in ROOM[1:]:
-        left = [i for i in range(len(feasible)) if i not in chosen]
-        others = [i for i in left if feasible[i].objective <= worst] or left[:1]
-        enough = [i for i in others if rooms[i] >= room]
-        if room == ROOM[1]:
-            enough = enough or [i for i in others if rooms[i] >= SOME_ROOM]
-        # Where none has the room, the one that has most comes nearest to it.
-        nearest = sorted(others, key=lambda i: -rooms[i])
-        chosen += (enough or nearest)[:1]
-    return [feasible[i] for i in chosen]
+
+    problem: Problem
+    metrics: Mapping[str, PipelineMetric]
+    rows: tuple[int, int]
+    risk: float
+    typical: Mapping[str, float]
+    growth: Growth = field(default_factory=dict)
+
+    @property
+    def reach(self) -> float:
+        """Standard errors between a value and its bound."""
+        return float(stats.norm.ppf(1 - self.risk))
+
+    def of(self, metrics: Mapping[str, float], known: Mapping[str, float]) -> float:
+        """Return the room at the nearest bound; negative outside.
+
+        Parameters
+        ----------
+        metrics : mapping of str to float
+            Values, and errors of the folds under ``NAME/se``.
+        known : mapping of str to float
+            Errors that are known better than from the folds.
+        """
+        rooms = [math.inf]
+        for constraint in self.problem.constraints:
+            name = constraint.metric
+            inside = constraint.room(self.growth.get(name, 1.0) * metrics[name])
+            error = known.get(name, math.nan)
+            if math.isnan(error):
+                # A weak model's error is larger than the typical one.
+                error = max(self.typical[name], metrics.get(f"{name}/se", 0.0))
+            error *= self._wider(name)
+            if math.isnan(inside) or (inside < 0 and not error > 0):
+                return -math.inf
+            if error > 0:
+                rooms.append(inside / error)
+        return min(rooms)
+
+    def _wider(self, name: str) -> float:
+        """Return how many times the error of the folds that on unseen rows is."""
+        if self.metrics[name].resource:
+            # The clock's error does not depend on rows; few stretches of time make it uncertain.
+            return float(stats.t.ppf(1 - self.risk, LATENCY_FREEDOM)) / self.reach
+        searched, unseen = self.rows
+        return math.sqrt(searched / unseen) if unseen else 1.0
 
 
-def _reach(
-    problem: Problem,
-    metrics: Mapping[str, PipelineMetric],
-    rows: tuple[int, int],
-    confidence: float,
-) -> dict[str, float]:
-    """Return how many errors beyond its value each metric is likely to be bounded on unseen rows."""
-    risk = risk_of_each(confidence, len(problem.constraints) * len(ROOM))
-    searched, unseen = rows
-    fewer = math.sqrt(searched / unseen) if unseen else 1.0
-    return {
-        c.metric: float(stats.t.ppf(1 - risk, LATENCY_FREEDOM))
-        if metrics[c.metric].resource
-        else fewer * float(stats.norm.ppf(1 - risk))
-        for c in problem.constraints
-    }
+def options(candidate: Candidate, rooms: Rooms, most_folds: float = 1.0) -> list[Option]:
+    """Return a pipeline at its own threshold, and at others where their curve is known.
+
+    Parameters
+    ----------
+    candidate : Candidate
+        As cross-validation measured it.
+    rooms : Rooms
+        The fence.
+    most_folds : float
+        How many folds pipelines are measured on. What was stopped earlier is known that much less.
+    """
+    objective, metrics = rooms.problem.objective, candidate.metrics
+    known = math.sqrt(min(1.0, metrics.get("folds", most_folds) / most_folds))
+    curve: Curve | None = getattr(candidate, "curve", None)
+    if curve is None:
+        return [Option(candidate, metrics[objective], known * rooms.of(metrics, {}), metrics)]
+    merits = np.zeros(len(curve.log_odds))
+    if objective not in curve.values:
+        merits = curve.merit(objective)
+    found = []
+    # Where everybody or nobody is chosen, nothing is decided; where a metric is undefined, nothing is known.
+    decides = (curve.selected > 0) & (curve.selected < 1) & ~np.isnan(merits)
+    for i in np.flatnonzero(decides).tolist():
+        log_odds = float(curve.log_odds[i])
+        values = {**metrics, **{name: float(v[i]) for name, v in curve.values.items()}}
+        values[THRESHOLD] = log_odds
+        errors = {name: float(e[i]) for name, e in curve.errors.items()}
+        room = known * rooms.of(values, errors)
+        if not math.isnan(values[objective]):
+            worth = values[objective], float(merits[i])
+            found.append(Option(candidate, worth[0], room, values, log_odds, worth[1]))
+    return found
 
 
-def _typical(feasible: Sequence[Evaluation], problem: Problem) -> dict[str, float]:
+def typical_errors(problem: Problem, measured: Sequence[Mapping[str, float]]) -> dict[str, float]:
     """Return the median error of each constrained metric; 0 where none is known."""
-    known = {
-        c.metric: [e.metrics.get(f"{c.metric}/se", math.nan) for e in feasible]
-        for c in problem.constraints
-    }
-    return {
-        name: float(np.nanmedian(errors)) if not np.isnan(errors).all() else 0.0
-        for name, errors in known.items()
-    }
-
-
-def _room(
-    evaluation: Evaluation,
-    problem: Problem,
-    reach: Mapping[str, float],
-    typical: Mapping[str, float],
-    growth: Growth,
-) -> float:
-    """Return the distance to the nearest fence, in units of its likely reach."""
-    rooms = []
+    typical = {}
     for constraint in problem.constraints:
-        name = constraint.metric
-        # The error from a few folds is rough, and by luck too small; but a weak model's is larger.
-        error = reach[name] * max(typical[name], evaluation.metrics.get(f"{name}/se", 0.0))
-        inside = constraint.room(growth.get(name, 1.0) * evaluation.metrics[name])
-        if error:
-            rooms.append(inside / error)
-        else:
-            # Beyond its bound, the less the better; inside, what is exact needs no room.
-            rooms.append(inside if inside < 0 else math.inf)
-    return min(rooms, default=math.inf)
+        errors = [m.get(f"{constraint.metric}/se", math.nan) for m in measured]
+        known = [error for error in errors if not math.isnan(error)]
+        typical[constraint.metric] = float(np.median(known)) if known else 0.0
+    return typical

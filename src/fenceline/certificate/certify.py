@@ -61,8 +61,10 @@ class Check:
 class Certificate:
     """What unseen rows say about a pipeline.
 
-    All statements of it hold together with the given confidence, however many constraints there
-    are and however many candidates were tried on the same rows (Bonferroni's correction).
+    That *every constraint holds* is certified with the given confidence, however many constraints
+    there are (intersection-union: it is said only if each passes its own test at the full risk) and
+    however many candidates came before it (a fixed sequence from safe to bold). The bounds of single
+    constraints hold one by one. If `joint`, they hold all together, for all candidates (Bonferroni).
     """
 
     checks: tuple[Check, ...]
@@ -70,25 +72,30 @@ class Certificate:
     rows: int
     """Rows kept from the search that it was measured on; 0 if nothing was."""
     candidates: int
-    """Pipelines that the error budget allows to be tried on these rows."""
+    """Pipelines, and thresholds of them, that might be tested on these rows, this one among them."""
     reason: str = ""
-    """Why nothing was measured on unseen rows, if nothing was."""
+    """Why it cannot be certified, whatever its values: nothing was measured, or its turn never came."""
+    joint: bool = False
+    """Whether all bounds hold together."""
 
     @property
     def reach(self) -> float:
         """How many standard errors each bound lies from its value, for a normal error."""
-        risk = risk_of_each(self.confidence, len(self.checks) * self.candidates)
-        return NormalDist().inv_cdf(1 - risk)
+        statements = len(self.checks) * self.candidates if self.joint else 1
+        return NormalDist().inv_cdf(1 - risk_of_each(self.confidence, statements))
 
     @property
     def status(self) -> Verdict:
-        """The worst verdict of all constraints."""
-        return max((c.verdict for c in self.checks), key=VERDICTS.index, default="certified")
+        """The worst verdict of all constraints; never certified where there is a reason against it."""
+        best: Verdict = "feasible" if self.reason else "certified"
+        return max((best, *(c.verdict for c in self.checks)), key=VERDICTS.index)
 
     def __str__(self) -> str:
         word = "feasible (not certified)" if self.status == "feasible" else self.status
         head = f"{word}, at {self.confidence:.0%} confidence on {self.rows} unseen rows"
-        if not self.rows:
+        if self.status == "certified":
+            head += ": all bounds hold together" if self.joint else ": every constraint holds"
+        if self.reason:
             head = f"{word}: {self.reason}"
         return "\n".join([head, *(f"  {check}" for check in self.checks)])
 
@@ -100,6 +107,7 @@ def certify(
     *,
     confidence: float = 0.95,
     candidates: int = 1,
+    joint: bool = False,
     random_state: int = 0,
     until: float = math.inf,
 ) -> Certificate:
@@ -114,9 +122,13 @@ def certify(
     metrics : mapping of str to PipelineMetric
         The metrics the constraints name.
     confidence : float
-        Of all statements together, in (0.5, 1).
+        That every constraint holds, in (0.5, 1).
     candidates : int
         How many pipelines may be tried on these rows.
+    joint : bool
+        Whether the bounds of all constraints and of all candidates are to hold together, each at its
+        share of the risk. Otherwise each is tested at the full risk, which certifies more: then
+        candidates must be tested in an order that was fixed before, up to the first that fails.
     random_state : int
         Of the resampling.
     until : float
@@ -124,16 +136,17 @@ def certify(
     """
     if not 0.5 < confidence < 1:
         raise DefinitionError(f"confidence must lie between 0.5 and 1. Got {confidence!r}.")
-    risk = risk_of_each(confidence, len(constraints) * candidates)
+    risk = risk_of_each(confidence, len(constraints) * candidates if joint else 1)
     rng = np.random.default_rng(random_state)
     checks = []
     for constraint in constraints:
         metric = metrics[constraint.metric]
-        # Two sides of one constraint share its risk.
-        side = risk / 2 if constraint.sense == "==" else risk
+        # Two one-sided tests need no halving: a value is outside on one side only. Bounds that are
+        # to hold together share the risk.
+        side = risk / 2 if joint and constraint.sense == "==" else risk
         value, low, high = interval(metric, trial, side, rng, until)
         checks.append(_check(constraint, value, low, high))
-    return Certificate(tuple(checks), confidence, len(trial.rows), candidates)
+    return Certificate(tuple(checks), confidence, len(trial.rows), candidates, joint=joint)
 
 
 def uncertified(

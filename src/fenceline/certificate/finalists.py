@@ -1,19 +1,30 @@
-"""After the search: the best candidates fitted on all its rows, and measured on rows it never saw."""
+"""After the search: which candidates are fitted and tested, and which of them becomes the model."""
 
 import contextlib
 import math
 import time
 import traceback
 import warnings
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
-from itertools import islice
 from statistics import NormalDist
+from typing import Literal, TypeAlias
 
-from fenceline.certificate.candidates import ROOM, Growth, shortlist
-from fenceline.certificate.certify import TOO_FEW_ROWS, VERDICTS, Certificate, certify, uncertified
+import numpy as np
+
+from fenceline.certificate.bounds import risk_of_each
+from fenceline.certificate.candidates import Growth, Rooms, options, typical_errors
+from fenceline.certificate.refits import (
+    GRACE_SECONDS,
+    Finalist,
+    Fitted,
+    Refits,
+    seconds_of_fit,
+)
+from fenceline.certificate.sequence import Option, fixed_sequence, walk
+from fenceline.certificate.usefulness import dummy_objective, useful
 from fenceline.errors import MeasurementError
-from fenceline.metrics.trial import Rows, Trial
+from fenceline.metrics.trial import Rows
 from fenceline.pipelines.cross_validation import CrossValidation
 from fenceline.pipelines.ensemble import Candidate, assemble
 from fenceline.problem.configuration import Configuration
@@ -21,46 +32,15 @@ from fenceline.problem.problem import Evaluation, Problem
 from fenceline.result.result import Result
 from fenceline.threads import one_thread
 
-CANDIDATES = len(ROOM)
-"""How many may be tried on the rows kept from the search."""
-GRACE_SECONDS = 5.0
-"""How long after the budget a second candidate may still be fitted, and errors estimated with full care.
+JOINT_CANDIDATES = 3
+"""How many are tested where all bounds are to hold together; each takes its share of the risk."""
+LOOKS = 3
+"""How many are measured where none is certified, to find one that is inside on unseen rows, too."""
+FAILED_BEFORE = "a safer pipeline was not confirmed, and the sequence of tests ended there"
+FOR_COMPARISON = "measured for comparison, after the sequence of tests had ended"
 
-The first candidate may take what it takes."""
-
-
-@dataclass(frozen=True)
-class Finalist:
-    """A candidate, fitted and measured on unseen rows."""
-
-    candidate: Candidate
-    trial: Trial
-    certificate: Certificate | None
-
-    @property
-    def rank(self) -> int:
-        """0 if nothing better can be wished for."""
-        return 0 if self.certificate is None else VERDICTS.index(self.certificate.status)
-
-    @property
-    def safety(self) -> float:
-        """How sure it is that the fence holds: by all rows together, and by the unseen ones alone.
-
-        The smaller counts, for the rows of the search flatter what they chose. In standard errors
-        at the constraint that is least sure; more than the certificate's confidence asks for
-        count as no more.
-        """
-        if self.certificate is None or not self.certificate.rows:
-            return 0.0
-        share = self.certificate.rows / len(self.trial.table.y)
-        rooms = [NormalDist().inv_cdf(self.certificate.confidence)]
-        for check in self.certificate.checks:
-            unseen = check.constraint.room(check.value)
-            searched = check.constraint.room(self.candidate.metrics[check.constraint.metric])
-            room = min(unseen, share * unseen + (1 - share) * searched)
-            error = check.reach / self.certificate.reach * math.sqrt(share)
-            rooms.append(room / error if error else math.copysign(math.inf, room))
-        return min(rooms)
+Preference: TypeAlias = Literal["certainty", "objective"]
+"""The best that can be certified, or the best by the folds with its honest verdict."""
 
 
 @dataclass(frozen=True)
@@ -79,6 +59,10 @@ class Refit:
         Of the certificate.
     deadline : float
         Of :func:`time.monotonic`, when the budget ends.
+    joint : bool
+        Whether all bounds are to hold together.
+    prefer : {"certainty", "objective"}
+        What is delivered where the best by the folds is not the best that is certified.
     """
 
     problem: Problem
@@ -87,11 +71,13 @@ class Refit:
     unseen: Rows
     confidence: float
     deadline: float
+    joint: bool = False
+    prefer: Preference = "certainty"
 
     def candidates(
         self, result: Result, searched: CrossValidation, votes: int
     ) -> tuple[Result, list[Candidate]]:
-        """Return what to try first, and the result if it has become another.
+        """Return the best by the folds, and the result if it has become another.
 
         Parameters
         ----------
@@ -116,7 +102,7 @@ class Refit:
             nearest = result.nearest_miss
             return result, [] if nearest is None else [Candidate.alone(nearest)]
         feasible = _feasible(result)
-        candidates = [Candidate.alone(feasible[0])]
+        candidates = [Candidate.alone(evaluation) for evaluation in feasible]
         if votes and result.ended != "interrupted":
             with contextlib.suppress(
                 KeyboardInterrupt
@@ -126,69 +112,65 @@ class Refit:
                     candidates.insert(0, voters)
         return result, candidates
 
-    def following(self, result: Result, growth: Growth) -> list[Candidate]:
-        """Return what to try when the best is not certified: those with room to spare."""
-        chosen = shortlist(
-            _feasible(result),
-            self.problem,
-            self.measure.metrics,
-            rows=(self.search.size, self.unseen.size),
-            confidence=self.confidence,
-            worst=self._simple(result),
-            growth=growth,
-        )
-        return [Candidate.alone(evaluation) for evaluation in chosen[1:]]
-
-    def best(
-        self,
-        candidates: Sequence[Candidate],
-        following: Callable[[Growth], Sequence[Candidate]] = lambda growth: (),
-    ) -> Finalist:
-        """Fit one candidate after the other until unseen rows certify one, and return the best.
-
-        One that cannot be fitted makes room for the next. So does one that is not certified, as
-        long as there is time. If none is, then of those with the best verdict the first that is
-        safe enough, or the safest: a fence is stated in order to hold. Ctrl-C returns the best so far.
+    def useful(self, candidates: Sequence[Candidate], searched: CrossValidation) -> list[Option]:
+        """Return the candidates inside the fence that are worth certifying, at every threshold.
 
         Parameters
         ----------
         candidates : sequence of Candidate
-            The first to be tried.
-        following : callable
-            Returns the others, when it is known how the first have grown; the last are the safest.
+            As the folds of the search measured them.
+        searched : CrossValidation
+            Those folds, by which a dummy is measured, too.
         """
-        tried: list[Finalist] = []
-        failures: list[str] = []
+        inside = [option for option in self._options(candidates, {}) if option.room >= 0]
+        with warnings.catch_warnings(), one_thread(None):
+            warnings.simplefilter("ignore")
+            return useful(inside, self.problem, dummy_objective(searched, self.problem))
 
-        def line() -> Iterator[Candidate]:
-            yield from candidates
-            yield from following(self._growth(tried))[len(candidates) - CANDIDATES :]
+    def best(self, candidates: Sequence[Candidate], inside: Sequence[Option] = ()) -> "Delivered":
+        """Test candidates from safe to bold, and return the best that passed.
 
+        One that cannot be fitted makes room for the next. If none passes, then of those with the
+        best verdict the safest: a fence is stated in order to hold. Ctrl-C returns the best so far.
+
+        Parameters
+        ----------
+        candidates : sequence of Candidate
+            The best first; where there is nothing to certify, the first that can be fitted is the
+            model.
+        inside : sequence of Option
+            What may be tested.
+        """
+        refits = Refits(
+            self.problem,
+            self.measure,
+            self.search,
+            self.unseen,
+            self.confidence,
+            self.deadline,
+            self.joint,
+        )
         try:
-            for candidate in islice(line(), CANDIDATES):
-                if tried and time.monotonic() + candidate.seconds > self.deadline + GRACE_SECONDS:
-                    break
-                with warnings.catch_warnings(), one_thread(None):
-                    warnings.simplefilter("ignore")  # counted when the candidate was measured
-                    try:
-                        trial = candidate.fit(self.measure, self.search, self.unseen)
-                    except Exception as problem:
-                        failures.append(traceback.format_exception_only(problem)[-1].strip())
-                        continue
-                    unchecked = self._unchecked(candidate, "interrupted before it was measured")
-                    tried.append(Finalist(candidate, trial, unchecked))
-                    tried[-1] = Finalist(candidate, trial, self._certificate(candidate, trial))
-                if tried[-1].rank == 0 or not self.unseen.size:
-                    break
+            if not inside or not self.unseen.size:
+                self._first(refits, [_plain(c, self.problem) for c in candidates[:LOOKS]])
+            elif self.prefer == "objective":
+                self._first(refits, sorted(inside, key=lambda o: o.worth))
+            elif self.joint:
+                self._together(refits, inside)
+            else:
+                self._from_safe_to_bold(refits, candidates, inside)
         except KeyboardInterrupt:
-            if not tried:
+            if not refits.tried:
                 raise
-        if not tried:
+        if not refits.tried:
             raise MeasurementError(
                 "The best pipelines failed when they were fitted on all rows of the search: "
-                f"{'; '.join(failures)}. Drop such algorithms from the space."
+                f"{'; '.join(refits.failures)}. Drop such algorithms from the space."
             )
-        return min(tried, key=lambda finalist: (finalist.rank, -finalist.safety))
+        certified = [fitted for fitted in refits.tried if fitted.rank == 0]
+        best = min(certified, key=lambda f: f.option.worth, default=None)
+        best = best or min(refits.tried, key=lambda f: (f.rank, -f.safety))
+        return Delivered(best, tuple(map(refits.finalist, refits.tried)))
 
     def first(self) -> tuple[Evaluation, Candidate]:
         """Measure the first pipeline of the space with a single fit, for want of time.
@@ -226,53 +208,115 @@ class Refit:
             (configuration,), metrics, seconds, trial=None if again else trial
         )
 
-    def _growth(self, tried: Sequence[Finalist]) -> Growth:
-        """Return how many times what it needed in the folds a pipeline may need now."""
-        growth: dict[str, float] = {}
-        for finalist in tried:
-            for check in finalist.certificate.checks if finalist.certificate else ():
-                name = check.constraint.metric
-                before = finalist.candidate.metrics[name]
-                if self.measure.metrics[name].resource and before > 0:
-                    growth[name] = max(growth.get(name, 1.0), check.value / before)
-        return growth
+    def _first(self, refits: Refits, line: Sequence[Option]) -> None:
+        """Test the first that can be fitted, and no other."""
+        for option in line:
+            refits.certified(option)
+            if refits.tried:
+                return
+
+    def _together(self, refits: Refits, inside: Sequence[Option]) -> None:
+        """Test a few, each at its share of the risk, so that all their bounds hold together."""
+        sequence = self._planned(inside)
+        refits.planned = JOINT_CANDIDATES
+        places = np.linspace(0, len(sequence) - 1, JOINT_CANDIDATES).round().astype(int)
+        for place in sorted(set(places.tolist())):
+            refits.certified(sequence[place])
+
+    def _from_safe_to_bold(
+        self, refits: Refits, candidates: Sequence[Candidate], inside: Sequence[Option]
+    ) -> None:
+        """Test a fixed sequence until one fails, then measure what else is worth knowing."""
+        passed = walk(self._line(refits, candidates, inside), refits.certified)
+        tried = {fitted.option.key for fitted in refits.tried}
+        left = [option for option in inside if option.key not in tried]
+        if passed and left:
+            # What certainty has cost is told with the best by the folds beside it.
+            best = min(left, key=lambda o: o.worth)
+            if best.worth < min(o.worth for o in passed):
+                refits.look(best, FOR_COMPARISON)
+        while not passed and left and len(refits.tried) < LOOKS:
+            safest = self._planned(left)[0]
+            refits.look(safest, FAILED_BEFORE)
+            left = [option for option in left if option.pipeline != safest.pipeline]
+
+    def _line(
+        self, refits: Refits, candidates: Sequence[Candidate], inside: Sequence[Option]
+    ) -> Iterator[Option]:
+        """Yield what to test next; when one has outgrown its bound, the others leave room for as much.
+
+        The order may depend on time, size and memory, for these do not depend on labels.
+        """
+        left = list(inside)
+        while left:
+            sequence = self._planned(left)
+            refits.planned = len(sequence)
+            for option in sequence:
+                yield option
+                if refits.outgrown:
+                    break
+            else:
+                return
+            tried = {fitted.option.key for fitted in refits.tried}
+            keys = {option.key for option in inside} - tried
+            passed = [fitted.option.worth for fitted in refits.tried if fitted.rank == 0]
+            best = min(passed, default=(math.inf, math.inf))
+            left = [
+                option
+                for option in self._options(candidates, refits.growth)
+                if option.key in keys and option.worth < best
+            ]
+
+    def _planned(self, inside: Sequence[Option]) -> list[Option]:
+        return fixed_sequence(
+            inside,
+            self._reach,
+            fit_seconds=lambda candidate: seconds_of_fit(candidate, self.measure),
+            seconds=self.deadline + GRACE_SECONDS - time.monotonic(),
+        )
+
+    def _options(self, candidates: Sequence[Candidate], growth: Growth) -> list[Option]:
+        measured = [candidate.metrics for candidate in candidates]
+        rooms = Rooms(
+            self.problem,
+            self.measure.metrics,
+            (self.search.size, self.unseen.size),
+            self._risk,
+            typical_errors(self.problem, measured),
+            growth,
+        )
+        most = max((m.get("folds", 1.0) for m in measured), default=1.0)
+        return [option for c in candidates for option in options(c, rooms, most)]
+
+    @property
+    def _risk(self) -> float:
+        """Of one test."""
+        statements = len(self.problem.constraints) * JOINT_CANDIDATES if self.joint else 1
+        return risk_of_each(self.confidence, statements)
+
+    @property
+    def _reach(self) -> float:
+        return NormalDist().inv_cdf(1 - self._risk)
 
     @property
     def _simplest(self) -> Configuration:
         """The pipeline that every search begins with."""
         return self.problem.space.initial
 
-    def _simple(self, result: Result) -> float:
-        """Return the objective of the simplest pipeline: what is worse than it is no use to anybody."""
-        found = [e.objective for e in result.full if e.configuration == self._simplest]
-        return found[0] if found else math.inf
 
-    def _certificate(self, candidate: Candidate, trial: Trial) -> Certificate | None:
-        if not self.problem.constraints:
-            return None
-        if not self.unseen.size:
-            return self._unchecked(candidate, TOO_FEW_ROWS)
-        try:
-            return certify(
-                trial,
-                self.problem.constraints,
-                self.measure.metrics,
-                confidence=self.confidence,
-                candidates=CANDIDATES,
-                random_state=self.measure.random_state,
-                until=self.deadline + GRACE_SECONDS,
-            )
-        except Exception as problem:
-            # A metric may not be defined on few rows, for want of a group, say.
-            reason = traceback.format_exception_only(problem)[-1].strip()
-            return self._unchecked(candidate, f"unseen rows could not be measured ({reason})")
+@dataclass(frozen=True)
+class Delivered:
+    """The model, and all that were fitted to find it."""
 
-    def _unchecked(self, candidate: Candidate, reason: str) -> Certificate | None:
-        if not self.problem.constraints:
-            return None
-        return uncertified(self.problem.constraints, candidate.metrics, reason)
+    best: Fitted
+    finalists: tuple[Finalist, ...]
+
+
+def _plain(candidate: Candidate, problem: Problem) -> Option:
+    """Return a candidate as it is, where there is nothing to certify."""
+    return Option(candidate, candidate.metrics[problem.objective], 0.0, candidate.metrics)
 
 
 def _feasible(result: Result) -> list[Evaluation]:
-    """Return the pipelines inside the fence, the best first."""
-    return sorted((e for e in result.evaluations if e.feasible), key=lambda e: e.objective)
+    """Return the pipelines inside the fence that were measured on all rows, the best first."""
+    return sorted((e for e in result.full if e.feasible), key=lambda e: e.objective)

@@ -5,7 +5,6 @@ import time
 import warnings
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
-from functools import partial
 from pathlib import Path
 from typing import Any, Literal, Self
 
@@ -15,13 +14,13 @@ from numpy.typing import NDArray
 from sklearn.base import BaseEstimator
 from sklearn.utils.validation import check_is_fitted
 
-from fenceline.certificate.finalists import Finalist, Refit
+from fenceline.certificate.finalists import Delivered, Preference, Refit
+from fenceline.certificate.holdout import set_aside
 from fenceline.errors import InfeasibleError, MeasurementError
 from fenceline.estimator import validation as check
 from fenceline.estimator.callbacks import Announcer, CallbackSupportMixin, with_callbacks
 from fenceline.estimator.cv_results import cv_results
 from fenceline.estimator.describe import describe
-from fenceline.estimator.fence import set_aside
 from fenceline.estimator.learning_task import pose
 from fenceline.estimator.patience import Patience
 from fenceline.evaluation import Engine, Limits
@@ -41,6 +40,14 @@ DEFAULT_SECONDS = 60.0
 """The budget when none is given."""
 ENSEMBLE_SHARE = 0.25
 """How much of the budget is left to choose who votes, where pipelines may."""
+RESERVED_SHARE = 0.15
+"""The most of the budget that is reserved for the fits and tests of the certificate ..."""
+RESERVED_SECONDS, RESERVED_PER_ROW = 1.0, 3e-4
+"""... and how much of it a table of some rows needs."""
+NOTHING_USEFUL = (
+    "There is nothing useful inside the fence: what keeps to it is hardly better than a model that "
+    "says the same of every row. {} Loosen the constraint that binds, or give a larger budget."
+)
 LONGEST_SHARE, LONGEST_FLOOR = 0.25, 5.0
 """How much of the budget, but at least how many seconds, one pipeline may take to be measured."""
 
@@ -62,6 +69,9 @@ class FencelineEstimator(CallbackSupportMixin, BaseEstimator):  # type: ignore[m
         run_dir: str | Path | None = None,
         on_infeasible: Literal["raise", "warn"] = "raise",
         confidence: float = 0.95,
+        joint: bool = False,
+        unseen: float | Sequence[int] | None = None,
+        prefer: Preference = "certainty",
         search_threshold: bool = True,
         search_emphasis: bool = True,
         ensemble: int | None = None,
@@ -81,6 +91,9 @@ class FencelineEstimator(CallbackSupportMixin, BaseEstimator):  # type: ignore[m
         self.run_dir = run_dir
         self.on_infeasible = on_infeasible
         self.confidence = confidence
+        self.joint = joint
+        self.unseen = unseen
+        self.prefer = prefer
         self.search_threshold = search_threshold
         self.search_emphasis = search_emphasis
         self.ensemble = ensemble
@@ -125,7 +138,7 @@ class FencelineEstimator(CallbackSupportMixin, BaseEstimator):  # type: ignore[m
         table, metrics, constraints = asked.table, asked.metrics, asked.constraints
         warn_of_empty_columns(table.X)
         seed = check.seed(self.random_state)
-        search, unseen = set_aside(table, metrics, asked.folds if constraints else None, seed)
+        search, unseen = set_aside(table, metrics, constraints, asked.folds, seed, asked.unseen)
         folds = check.folds_among(asked.folds, search, len(table.y))
         measure = CrossValidation(
             table.take(search),
@@ -143,8 +156,11 @@ class FencelineEstimator(CallbackSupportMixin, BaseEstimator):  # type: ignore[m
         announcer = Announcer(self, self.evaluations, X=X, y=y, metadata=metadata)
         whole = replace(measure, table=table)
         deadline = time.monotonic() + (self._seconds or math.inf)
-        refit = Refit(problem, whole, search, unseen, self.confidence, deadline)
-        self._keep(self._search(problem, seed, announcer))
+        refit = Refit(
+            problem, whole, search, unseen, self.confidence, deadline, self.joint, self.prefer
+        )
+        reserved = reserve(self._seconds, len(table.y)) if unseen.size else 0.0
+        self._keep(self._search(problem, seed, announcer, reserved))
         result, candidates = refit.candidates(self.result_, measure, self.ensemble or 0)
         self._keep(result)
         if result.ended == "interrupted" and not result.evaluations:
@@ -153,9 +169,14 @@ class FencelineEstimator(CallbackSupportMixin, BaseEstimator):  # type: ignore[m
             raise MeasurementError(result.message)
         if result.best is None:
             self._infeasible(result.message)
-        best = refit.best(candidates, partial(refit.following, result))
-        self.data_ = describe(best.trial, metrics, search)
-        self._adopt(best, table)
+        inside = []
+        if constraints and result.best is not None:
+            inside = refit.useful(candidates, measure)
+            if not inside:
+                self._infeasible(NOTHING_USEFUL.format(result.message))
+        delivered = refit.best(candidates, inside)
+        self.data_ = describe(delivered.best.trial, metrics, search)
+        self._adopt(delivered, table)
         announcer.end()
         return self
 
@@ -209,10 +230,10 @@ class FencelineEstimator(CallbackSupportMixin, BaseEstimator):  # type: ignore[m
         given = self.seconds is not None or self.evaluations is not None
         return self.seconds if given else DEFAULT_SECONDS
 
-    def _search(self, problem: Problem, seed: int, announcer: Announcer) -> Result:
+    def _search(self, problem: Problem, seed: int, announcer: Announcer, reserved: float) -> Result:
         seconds = self._seconds
-        if seconds is not None and self.ensemble:
-            seconds *= 1 - ENSEMBLE_SHARE
+        if seconds is not None:
+            seconds = seconds * (1 - ENSEMBLE_SHARE) if self.ensemble else seconds - reserved
         return minimize(
             problem,
             evaluations=self.evaluations,
@@ -252,13 +273,15 @@ class FencelineEstimator(CallbackSupportMixin, BaseEstimator):  # type: ignore[m
             )
         ]
 
-    def _adopt(self, best: Finalist, table: Table) -> None:
+    def _adopt(self, delivered: Delivered, table: Table) -> None:
         """Become the model that was chosen."""
-        members = best.candidate.members
+        best = delivered.best
+        members = best.option.pipeline
         self.certificate_ = best.certificate
+        self.finalists_ = delivered.finalists
         self.best_pipeline_ = best.trial.pipeline
         self.best_configuration_ = members[0] if len(set(members)) == 1 else members
-        self.best_metrics_ = dict(best.candidate.metrics)
+        self.best_metrics_ = dict(best.option.metrics)
         self._framed_ = isinstance(table.X, pd.DataFrame)
         if self._kind == "classification":
             self.classes_ = table.classes
@@ -274,3 +297,10 @@ class FencelineEstimator(CallbackSupportMixin, BaseEstimator):  # type: ignore[m
         if self.on_infeasible == "raise":
             raise InfeasibleError(message)
         warnings.warn(message, UserWarning, stacklevel=4)
+
+
+def reserve(seconds: float | None, rows: int) -> float:
+    """Return the seconds that a search leaves for the fits and tests that come after it."""
+    if seconds is None:
+        return 0.0
+    return min(RESERVED_SHARE * seconds, RESERVED_SECONDS + RESERVED_PER_ROW * rows)

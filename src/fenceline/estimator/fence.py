@@ -1,23 +1,15 @@
-"""What an estimator is asked for, in the terms of a problem: objective, constraints, rows set aside."""
+"""What an estimator is asked for, in the terms of a problem: objective and constraints."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
-
-import numpy as np
-from sklearn.model_selection import train_test_split
 
 from fenceline.errors import ConstraintError, DefinitionError
 from fenceline.metrics.metric import PipelineMetric
 from fenceline.metrics.registry import as_metric
 from fenceline.metrics.scores import Score, loss
-from fenceline.metrics.trial import Rows, Table, Task
-from fenceline.pipelines.cross_validation import Folds, strata
+from fenceline.metrics.trial import Task
 from fenceline.problem.constraint import Constraint, parse_constraint
 
-HOLDOUT = 0.2
-"""Share of the rows kept from the search for the certificate ..."""
-FEWEST_ROWS = 100
-"""... if there are at least this many."""
 _OBJECTIVES: Mapping[Task, str] = {
     "binary": "roc_auc",
     "multiclass": "neg_log_loss",
@@ -51,24 +43,3 @@ def objective_metric(given: object, task: Task) -> PipelineMetric:
             "The objective 'roc_auc' is for two classes, and y has more; use 'roc_auc_ovr'."
         )
     return loss(metric) if metric.larger_is_better else metric
-
-
-def set_aside(
-    table: Table, metrics: Mapping[str, PipelineMetric], folds: Folds | None, seed: int
-) -> tuple[Rows, Rows]:
-    """Return the rows to search with and the rows kept from it; none if there are too few.
-
-    Without folds nothing needs to be certified, and the search has all rows.
-    """
-    rows = np.arange(len(table.y))
-    if folds is None or len(rows) < FEWEST_ROWS:
-        return rows, rows[:0]
-    cells = None
-    if table.task != "regression":
-        # Two more than there are folds, so that every fold keeps its share of the rest.
-        least = (folds if isinstance(folds, int) else 2) + 2
-        cells = strata(table, metrics.values(), least)
-        if np.bincount(cells).min() < least:
-            return rows, rows[:0]
-    search, unseen = train_test_split(rows, test_size=HOLDOUT, stratify=cells, random_state=seed)
-    return np.sort(search), np.sort(unseen)

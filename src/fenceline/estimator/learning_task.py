@@ -11,7 +11,7 @@ from fenceline.estimator import validation as check
 from fenceline.estimator.fence import fence, objective_metric
 from fenceline.metrics.metric import PipelineMetric
 from fenceline.metrics.scores import for_numbers
-from fenceline.metrics.trial import Table, Task, take
+from fenceline.metrics.trial import Rows, Table, Task, take
 from fenceline.pipelines.cross_validation import Folds
 from fenceline.pipelines.fitting import encoders
 from fenceline.pipelines.fitting import group_weights as emphasis
@@ -38,6 +38,8 @@ class Question:
     """Whether each measurement is to compute the threshold between two classes."""
     weighted_groups: tuple[emphasis.Grouping, ...]
     """The groups whose rows may count differently in fitting."""
+    unseen: float | Rows | None
+    """The share of rows to certify on, or the rows themselves, where that was asked for."""
 
 
 def pose(estimator: Any, X: Any, y: Any, groups: Any, sample_weight: Any) -> Question:
@@ -75,7 +77,10 @@ def pose(estimator: Any, X: Any, y: Any, groups: Any, sample_weight: Any) -> Que
     space = emphasis.searched(space, table, weighted, wanted=estimator.search_emphasis)
     folds = check.folds_among(estimator.cv, counted, len(y))
     computes = estimator.search_threshold and task == "binary" and not named
-    return Question(table, space, objective.name, constraints, metrics, folds, computes, weighted)
+    unseen = check.unseen_among(estimator.unseen, counted, len(y))
+    return Question(
+        table, space, objective.name, constraints, metrics, folds, computes, weighted, unseen
+    )
 
 
 def search_space(

@@ -9,6 +9,7 @@ from typing import Any, NoReturn
 
 import numpy as np
 
+from fenceline.certificate.refits import Finalist
 from fenceline.errors import MeasurementError
 from fenceline.pipelines.cross_validation import Finished
 from fenceline.problem.configuration import Choice, Configuration, FrozenParams
@@ -22,6 +23,7 @@ _ALLOWED = {
     "catboost.core": "CatBoostClassifier CatBoostRegressor",
     "collections": "OrderedDict",
     "fenceline.certificate.certify": "Certificate Check",
+    "fenceline.certificate.refits": "Finalist",
     "fenceline.problem.constraint": "Constraint Metric",
     "fenceline.estimator.estimators": "FencelineClassifier FencelineRegressor",
     "fenceline.evaluation.limits": "Limits",
@@ -113,6 +115,8 @@ def restored(value: Any) -> Any:
     """Return what :func:`portable` was given, as far as a file can hold it."""
     if isinstance(value, tuple):
         return tuple(map(restored, value))
+    if isinstance(value, Finalist):
+        return dataclasses.replace(value, configuration=restored(value.configuration))
     return value.read() if isinstance(value, Written) else value
 
 

@@ -43,7 +43,11 @@ def check_settings(estimator: Any) -> None:
     confidence = estimator.confidence
     if not isinstance(confidence, int | float | np.floating) or not 0.5 < confidence < 1:
         raise DefinitionError(f"confidence must be a number between 0.5 and 1. Got {confidence!r}.")
-    for name in ("search_threshold", "search_emphasis"):
+    if estimator.prefer not in ("certainty", "objective"):
+        raise DefinitionError(
+            f"prefer must be 'certainty' or 'objective'. Got {estimator.prefer!r}."
+        )
+    for name in ("joint", "search_threshold", "search_emphasis"):
         given = getattr(estimator, name)
         if not isinstance(given, bool | np.bool_):
             raise DefinitionError(f"{name} must be True or False. Got {given!r}.")
@@ -224,6 +228,42 @@ def folds_among(folds: Folds, kept: Rows, rows: int) -> Folds:
         if not train.size or not valid.size:
             raise DefinitionError(f"cv: fold {number} has no rows left to fit on or to measure on.")
         among.append((train, valid))
+    return among
+
+
+def unseen_among(unseen: Any, kept: Rows, rows: int) -> float | Rows | None:
+    """Return the share to certify on, or the rows to certify on as they are counted among those kept.
+
+    Parameters
+    ----------
+    unseen : float, sequence of int or None
+        As the estimator was given it.
+    kept : array of int
+        Which rows are kept.
+    rows : int
+        How many there were.
+    """
+    if unseen is None:
+        return None
+    if isinstance(unseen, float | np.floating) and 0 < unseen < 1:
+        return float(unseen)
+    given = np.asarray(unseen if isinstance(unseen, list | tuple | np.ndarray) else [])
+    if (
+        not given.size
+        or given.ndim != 1
+        or given.dtype.kind not in "iu"
+        or not _within(given, rows)
+    ):
+        raise DefinitionError(
+            "unseen must be the share of rows to certify on, between 0 and 1, or row numbers from 0 "
+            f"to {rows - 1}. Got {short(unseen)}; a second table goes to fit(..., unseen=(X, y))."
+        )
+    among = np.flatnonzero(np.isin(kept, given))
+    if not among.size or among.size == kept.size:
+        raise DefinitionError(
+            "unseen must leave rows to search with and rows to certify on. "
+            f"Got {given.size} of {rows} rows."
+        )
     return among
 
 

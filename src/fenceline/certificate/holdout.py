@@ -1,0 +1,92 @@
+"""Which rows are kept from the search, for the certificate: as many as its rarest cell needs."""
+
+from collections.abc import Mapping, Sequence
+
+import numpy as np
+from sklearn.model_selection import train_test_split
+
+from fenceline.metrics.fairness import SelectionRates
+from fenceline.metrics.metric import PipelineMetric
+from fenceline.metrics.trial import Rows, Table
+from fenceline.pipelines.cross_validation import Folds, strata
+from fenceline.problem.constraint import Constraint
+
+SHARES = (0.15, 0.40)
+"""The smallest and the largest share of the rows that is kept from the search unless told otherwise."""
+CELL_ROWS = 400
+"""Rows wanted in the rarest cell: a rate of 0.1 is then known with a standard error of 0.015."""
+FEWEST_ROWS = 100
+"""Fewer rows in all are too few to keep any from the search."""
+
+
+def set_aside(
+    table: Table,
+    metrics: Mapping[str, PipelineMetric],
+    constraints: Sequence[Constraint],
+    folds: Folds,
+    seed: int,
+    unseen: float | Rows | None = None,
+) -> tuple[Rows, Rows]:
+    """Return the rows to search with and the rows kept from it; none if there are too few.
+
+    Without constraints nothing needs to be certified, and the search has all rows.
+
+    Parameters
+    ----------
+    table : Table
+        All rows.
+    metrics : mapping of str to PipelineMetric
+        Whose groups are spread evenly.
+    constraints : sequence of Constraint
+        What is to be certified.
+    folds : int, float or list of pairs
+        Which the rows of the search will be cut into.
+    seed : int
+        Of the draw.
+    unseen : float or array of int, optional
+        The share to keep, or the rows themselves; by default as many as the rarest cell of the
+        constrained metrics needs, between 15 and 40 percent.
+    """
+    rows = np.arange(len(table.y))
+    if not constraints:
+        return rows, rows[:0]
+    if isinstance(unseen, np.ndarray):
+        return np.setdiff1d(rows, unseen), unseen
+    if len(rows) < FEWEST_ROWS:
+        return rows, rows[:0]
+    cells = None
+    if table.task != "regression":
+        # Two more than there are folds, so that every fold keeps its share of the rest.
+        least = (folds if isinstance(folds, int) else 2) + 2
+        cells = strata(table, metrics.values(), least)
+        if np.bincount(cells).min() < least:
+            return rows, rows[:0]
+    share = (
+        needed_share(table, [metrics[c.metric] for c in constraints]) if unseen is None else unseen
+    )
+    search, kept = train_test_split(rows, test_size=share, stratify=cells, random_state=seed)
+    return np.sort(search), np.sort(kept)
+
+
+def needed_share(table: Table, metrics: Sequence[PipelineMetric]) -> float:
+    """Return the share of rows with which the rarest cell of the metrics has enough rows."""
+    least, most = SHARES
+    rarest = min((_rarest_cell(table, m) for m in metrics if not m.resource), default=len(table.y))
+    return float(np.clip(CELL_ROWS / rarest, least, most))
+
+
+def _rarest_cell(table: Table, metric: PipelineMetric) -> int:
+    """Return the rows of the smallest group or class that a part of the metric is about."""
+    cells = np.zeros(len(table.y), dtype=np.intp)
+    truth = getattr(getattr(metric, "of", metric), "truth", None)
+    if truth is not None:
+        return max(1, int(np.sum(table.target == truth)))
+    # Selection rates look at predictions alone.
+    by_class = (metric.ranks or metric.unit) and not isinstance(metric, SelectionRates)
+    if by_class and table.task != "regression":
+        cells = table.target.astype(np.intp)
+    for name in metric.groups:
+        codes = table.grouping(name, getattr(metric, "bins", ()))[1]
+        cells = cells * (codes.max() + 1) + codes
+    sizes = np.bincount(cells)
+    return int(sizes[sizes > 0].min())

@@ -1,0 +1,244 @@
+"""Candidates fitted on all rows of the search, each once, and measured on rows that it never saw."""
+
+import math
+import time
+import traceback
+import warnings
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+from statistics import NormalDist
+
+from fenceline.certificate.candidates import THRESHOLD
+from fenceline.certificate.certify import (
+    TOO_FEW_ROWS,
+    VERDICTS,
+    Certificate,
+    Verdict,
+    certify,
+    uncertified,
+)
+from fenceline.certificate.sequence import Option
+from fenceline.metrics.trial import Rows, Trial
+from fenceline.pipelines.cross_validation import CrossValidation
+from fenceline.pipelines.ensemble import Candidate, Members
+from fenceline.pipelines.fitting.thresholds import decide_at
+from fenceline.problem.configuration import Configuration
+from fenceline.problem.problem import Problem
+from fenceline.threads import one_thread
+
+GRACE_SECONDS = 5.0
+"""How long after the budget a second candidate may still be fitted, and errors estimated with full care.
+
+The first candidate may take what it takes."""
+OUTGROWN = "fitted on all rows of the search it needs more than its bound allows"
+_INTERRUPTED = "interrupted before it was measured"
+
+
+@dataclass(frozen=True, slots=True)
+class Finalist:
+    """A pipeline that was fitted on all rows of the search, and what unseen rows say about it."""
+
+    configuration: Configuration | Members
+    """Its place in the space; for a voter a tuple, each member as often as it has votes."""
+    threshold: float | None
+    """The log-odds at which it decides, where they were computed."""
+    objective: float
+    """By the folds."""
+    unseen: float
+    """The objective on unseen rows; NaN where it is not known."""
+    verdict: Verdict
+    """Of the certificate."""
+
+
+@dataclass(frozen=True)
+class Fitted:
+    """An option, fitted and measured on unseen rows."""
+
+    option: Option
+    trial: Trial
+    certificate: Certificate | None
+
+    @property
+    def rank(self) -> int:
+        """0 if nothing better can be wished for."""
+        return 0 if self.certificate is None else VERDICTS.index(self.certificate.status)
+
+    @property
+    def safety(self) -> float:
+        """How sure it is that the fence holds: by all rows together, and by the unseen ones alone.
+
+        The smaller counts, for the rows of the search flatter what they chose. In standard errors
+        at the constraint that is least sure; more than the certificate's confidence asks for
+        count as no more.
+        """
+        if self.certificate is None or not self.certificate.rows:
+            return 0.0
+        share = self.certificate.rows / len(self.trial.table.y)
+        rooms = [NormalDist().inv_cdf(self.certificate.confidence)]
+        for check in self.certificate.checks:
+            unseen = check.constraint.room(check.value)
+            searched = check.constraint.room(self.option.metrics[check.constraint.metric])
+            room = min(unseen, share * unseen + (1 - share) * searched)
+            error = check.reach / self.certificate.reach * math.sqrt(share)
+            rooms.append(room / error if error else math.copysign(math.inf, room))
+        return min(rooms)
+
+
+@dataclass
+class Refits:
+    """Fits options and measures them, as long as there is time.
+
+    Parameters
+    ----------
+    problem : Problem
+        The objective and the fence.
+    measure : CrossValidation
+        On the whole table.
+    search, unseen : array of int
+        The rows to fit on, and those to measure on; there may be none of the latter.
+    confidence : float
+        Of the certificate.
+    deadline : float
+        Of :func:`time.monotonic`, when the budget ends.
+    joint : bool
+        Whether all bounds are to hold together.
+    planned : int
+        How many options may be tested.
+    """
+
+    problem: Problem
+    measure: CrossValidation
+    search: Rows
+    unseen: Rows
+    confidence: float
+    deadline: float
+    joint: bool = False
+    planned: int = 1
+    tried: list[Fitted] = field(default_factory=list)
+    failures: list[str] = field(default_factory=list)
+    growth: dict[str, float] = field(default_factory=dict)
+    """How many times what it needed in the folds a pipeline needed on all rows, by resource."""
+    outgrown: bool = False
+    """Whether the last that was tested is beyond a bound on time, size or memory, now that it is fitted on all rows."""
+    _trials: dict[Members, Trial | None] = field(default_factory=dict)
+
+    def certified(self, option: Option) -> bool | None:
+        """Test an option; None if that is not possible, or if it has outgrown a bound on its size.
+
+        What a pipeline needs is read once to see whether it has outgrown its bound, and once more
+        for the test, so that the test is that of one reading.
+        """
+        trial = self.fitted(option)
+        if trial is None:
+            return None
+        self.tried.append(Fitted(option, trial, self._unchecked(option, _INTERRUPTED)))
+        self.outgrown = self._outgrown(option, trial)
+        certificate = self._certificate(option, trial)
+        if self.outgrown and certificate is not None:
+            certificate = replace(certificate, reason=certificate.reason or OUTGROWN)
+        self.tried[-1] = Fitted(option, trial, certificate)
+        return None if self.outgrown else self.tried[-1].rank == 0
+
+    def look(self, option: Option, reason: str) -> None:
+        """Measure an option whose turn to be tested has not come, or will not come."""
+        trial = self.fitted(option)
+        if trial is not None:
+            found = self._certificate(option, trial)
+            self.tried.append(
+                Fitted(option, trial, found and replace(found, reason=found.reason or reason))
+            )
+
+    def fitted(self, option: Option) -> Trial | None:
+        """Fit an option, or decide anew with a pipeline that is fitted; None if it fails or time is short."""
+        if option.pipeline not in self._trials:
+            seconds = seconds_of_fit(option.candidate, self.measure)
+            late = time.monotonic() + seconds > self.deadline + GRACE_SECONDS
+            if late and any(trial is not None for trial in self._trials.values()):
+                return None
+            with warnings.catch_warnings(), one_thread(None):
+                warnings.simplefilter("ignore")  # counted when the candidate was measured
+                try:
+                    candidate = option.candidate
+                    if (
+                        option.log_odds is not None
+                    ):  # decided below, at one threshold after the other
+                        bare = {n: v for n, v in candidate.metrics.items() if n != THRESHOLD}
+                        candidate = replace(candidate, metrics=bare)
+                    fitted = candidate.fit(self.measure, self.search, self.unseen)
+                except Exception as problem:
+                    self.failures.append(traceback.format_exception_only(problem)[-1].strip())
+                    fitted = None
+            self._trials[option.pipeline] = fitted
+        trial = self._trials[option.pipeline]
+        if trial is None or option.log_odds is None:
+            return trial
+        positive = trial.table.classes[-1]
+        decider = decide_at(option.log_odds, trial.pipeline, positive, fitted=True)
+        return Trial(decider, trial.table, trial.rows, trial.train_seconds)
+
+    def finalist(self, fitted: Fitted) -> Finalist:
+        """Return the record of one that was tried."""
+        members = fitted.option.pipeline
+        value = math.nan
+        if len(fitted.trial.rows):
+            try:
+                value = self.measure.metrics[self.problem.objective].value(fitted.trial)
+            except Exception:  # not defined on few rows, say
+                value = math.nan
+        return Finalist(
+            members[0] if len(set(members)) == 1 else members,
+            fitted.option.metrics.get(THRESHOLD),
+            fitted.option.objective,
+            value,
+            "feasible" if fitted.certificate is None else fitted.certificate.status,
+        )
+
+    def _outgrown(self, option: Option, trial: Trial) -> bool:
+        """Read what the pipeline needs now, and tell whether that is beyond a bound."""
+        beyond = False
+        for constraint in self.problem.constraints:
+            name = constraint.metric
+            metric, before = self.measure.metrics[name], option.metrics[name]
+            if metric.resource:
+                now = metric.value(trial)
+                beyond |= not constraint.holds(now)
+                if before > 0:
+                    self.growth[name] = max(self.growth.get(name, 1.0), now / before)
+        return beyond
+
+    def _certificate(self, option: Option, trial: Trial) -> Certificate | None:
+        if not self.problem.constraints:
+            return None
+        if not self.unseen.size:
+            return self._unchecked(option, TOO_FEW_ROWS)
+        try:
+            with warnings.catch_warnings(), one_thread(None):
+                warnings.simplefilter("ignore")
+                return certify(
+                    trial,
+                    self.problem.constraints,
+                    self.measure.metrics,
+                    confidence=self.confidence,
+                    candidates=self.planned,
+                    joint=self.joint,
+                    random_state=self.measure.random_state,
+                    until=self.deadline + GRACE_SECONDS,
+                )
+        except Exception as problem:
+            # A metric may not be defined on few rows, for want of a group, say.
+            reason = traceback.format_exception_only(problem)[-1].strip()
+            return self._unchecked(option, f"unseen rows could not be measured ({reason})")
+
+    def _unchecked(self, option: Option, reason: str) -> Certificate | None:
+        if not self.problem.constraints:
+            return None
+        return uncertified(self.problem.constraints, option.metrics, reason)
+
+
+def seconds_of_fit(candidate: Candidate, measure: CrossValidation) -> float:
+    """Return how long one fit on all rows of the search is likely to take, by what the folds took."""
+    if candidate.trial is not None:
+        return 0.0
+    folds = measure.folds if isinstance(measure.folds, int) else 2
+    measured: Mapping[str, float] = candidate.metrics
+    return candidate.seconds / measured.get("folds", 1.0) * folds / (folds - 1)

@@ -1,0 +1,58 @@
+import numpy as np
+import pytest
+
+from fenceline import metrics
+from fenceline.certificate.holdout import needed_share, set_aside
+from fenceline.metrics import Table
+
+
+def table(rows, positives, group_share=0.5):
+    y = (np.arange(rows) < positives).astype(int)
+    group = (np.arange(rows) % 100 < 100 * group_share).astype(int)
+    return Table(np.zeros((rows, 1)), y, "binary", {"g": group})
+
+
+@pytest.mark.parametrize(
+    ("metric", "share"),
+    [
+        (metrics.false_negative_rate(), 0.4),  # 900 positives
+        (metrics.false_positive_rate(), 400 / 2100),
+        (metrics.demographic_parity_difference("g"), 400 / 1500),
+        (metrics.equalized_odds_difference("g"), 0.4),
+        (metrics.latency_us(), 0.15),
+    ],
+)
+def test_the_share_follows_from_the_rarest_cell(metric, share):
+    assert needed_share(table(3000, 900), [metric]) == pytest.approx(share)
+
+
+def test_the_most_demanding_metric_decides_and_large_tables_need_the_least_share():
+    both = [metrics.false_positive_rate(), metrics.false_negative_rate()]
+    assert needed_share(table(3000, 900), both) == 0.4
+    assert needed_share(table(100_000, 30_000), both) == 0.15
+
+
+def kept(given, **settings):
+    rate = metrics.false_positive_rate()
+    known = {rate.name: rate}
+    return set_aside(given, known, [rate <= 0.1], 3, 0, **settings)
+
+
+def test_rows_are_kept_in_proportion_to_classes_and_none_twice():
+    given = table(1000, 300)
+    search, unseen = kept(given, unseen=0.25)
+    assert len(unseen) == 250
+    assert np.array_equal(np.sort(np.concatenate([search, unseen])), np.arange(1000))
+    assert given.y[unseen].mean() == pytest.approx(0.3)
+
+
+def test_rows_that_are_named_are_kept():
+    search, unseen = kept(table(1000, 300), unseen=np.arange(900, 1000))
+    assert np.array_equal(unseen, np.arange(900, 1000))
+    assert np.array_equal(search, np.arange(900))
+
+
+def test_few_rows_and_no_fence_keep_nothing():
+    assert kept(table(99, 30))[1].size == 0
+    rate = metrics.false_positive_rate()
+    assert set_aside(table(1000, 300), {rate.name: rate}, [], 3, 0)[1].size == 0

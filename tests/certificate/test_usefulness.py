@@ -1,0 +1,77 @@
+import math
+
+import numpy as np
+import pytest
+
+from fenceline import FencelineClassifier, metrics
+from fenceline.certificate.sequence import Option
+from fenceline.certificate.usefulness import dummy_objective, useful
+from fenceline.errors import InfeasibleError
+from fenceline.estimator.fence import objective_metric
+from fenceline.metrics import Table
+from fenceline.pipelines.cross_validation import CrossValidation
+from fenceline.pipelines.ensemble import Candidate
+from fenceline.problem.problem import Problem
+from fenceline.problem.space import Algorithm, Module, Space
+
+SPACE = Space([Module("estimator", [Algorithm("GaussianNB")])])
+rng = np.random.default_rng(0)
+X = rng.normal(size=(400, 2))
+Y = (rng.random(400) < 0.3).astype(int)
+GROUP = np.arange(400) % 2
+
+
+def option(objective, se=0.0, merit=0.0):
+    known = {"loss/se": se}
+    return Option(Candidate(("a",), known, 1.0), objective, 1.0, known, None, merit)
+
+
+def kept(options, dummy):
+    problem = Problem(SPACE, lambda c: {}, "loss", [metrics.size_mb() <= 1])
+    return [o.objective for o in useful(options, problem, dummy)]
+
+
+def test_certainty_may_not_cost_more_than_two_thirds_of_what_the_best_gains():
+    assert kept([option(0.2), option(0.39), option(0.41)], dummy=0.5) == [0.2, 0.39]
+
+
+def test_what_beats_a_dummy_by_less_than_its_error_is_of_no_use():
+    assert kept([option(0.45, se=0.04), option(0.46, se=0.05)], dummy=0.5) == [0.45]
+    assert kept([option(0.5), option(0.6)], dummy=0.5) == []
+
+
+def test_where_no_dummy_is_inside_everything_is_of_use():
+    assert kept([option(0.2), option(0.9)], dummy=math.inf) == [0.2, 0.9]
+
+
+def test_thresholds_that_hardly_choose_anybody_are_of_no_use_where_the_objective_only_ranks():
+    given = [option(0.2, merit=0.3), option(0.2, merit=0.44)]
+    assert kept(given, dummy=0.5) == [0.2]
+
+
+@pytest.mark.parametrize(
+    ("objective", "fence", "expected"),
+    [
+        ("balanced_accuracy", metrics.false_positive_rate() <= 0.5, 0.5),
+        ("accuracy", metrics.false_positive_rate() <= 0.5, np.mean(Y)),
+        ("precision", metrics.false_negative_rate() <= 0.2, 1 - np.mean(Y)),
+        ("roc_auc", metrics.demographic_parity_difference("g") <= 0.1, 0.5),
+        ("recall", metrics.score("precision") >= 0.5, math.inf),
+    ],
+)
+def test_dummies_are_measured_like_pipelines_and_only_those_inside_count(
+    objective, fence, expected
+):
+    loss = objective_metric(objective, "binary")
+    known = {loss.name: loss, fence.metric: metrics.as_metric(fence)}
+    measure = CrossValidation(Table(X, Y, "binary", {"g": GROUP}), known, [fence], folds=4)
+    problem = Problem(SPACE, measure, loss.name, [fence])
+    assert dummy_objective(measure, problem) == pytest.approx(expected, abs=0.01)
+
+
+def test_a_coin_flip_is_not_delivered():
+    fence = [metrics.demographic_parity_difference("g") <= 0.5]
+    model = FencelineClassifier("balanced_accuracy", fence, "default", evaluations=3, cv=2)
+    with pytest.raises(InfeasibleError, match="nothing useful inside the fence"):
+        model.fit(X, Y, groups={"g": GROUP})
+    assert model.result_.best is not None
