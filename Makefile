@@ -13,7 +13,7 @@ AUTOML_READY := $(AUTOML)/.ready
 export OMP_NUM_THREADS := 1
 export OPENBLAS_NUM_THREADS := 1
 
-.PHONY: help demo test check format docs soak dist clean bench-surrogate bench-paper-artificial bench-optimiser bench-constraints bench-first-feasible bench-engine bench-prefix bench-memory bench-automl bench-newcomer
+.PHONY: help demo test check format docs soak dist clean bench-surrogate bench-paper-artificial bench-optimiser bench-constraints bench-ablation bench-first-feasible bench-engine bench-prefix bench-memory bench-automl bench-newcomer
 help:  ## list the targets
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | awk -F ':.*## ' '{printf "  make %-24s %s\n", $$1, $$2}'
 
@@ -77,6 +77,9 @@ bench-optimiser: $(PEERS_READY)  ## the default against Optuna, SMAC3, Hyperopt 
 bench-constraints: $(PEERS_READY)  ## constrained problems against every rival, then the paper's figure 2 (about an hour)
 	@$(PEERS)/bin/python -m benchmarks.constraints $(ARGS)
 	@$(PEERS)/bin/python -m benchmarks.credit_fence --minutes 15
+
+bench-ablation: $(READY)  ## what multipliers bring: the default with and without them, and ADMM(), with constraints and without
+	@$(BIN)/python -m benchmarks.multipliers $(ARGS)
 
 soak: $(DEV_READY)  ## the long tests: damaged journals by the ten thousand, kills by the dozen, faults by the hundred
 	@FENCELINE_SOAK=1 $(BIN)/python -m pytest -n 2 tests/store tests/evaluation

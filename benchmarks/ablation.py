@@ -60,7 +60,7 @@ def alternation_measured() -> StructuredBO:
 class WithoutStructure:
     """The default whose kernel has no effects of single modules, only the whole pipeline's."""
 
-    algorithm: ADMM = field(default_factory=ADMM)
+    algorithm: StructuredBO = field(default_factory=StructuredBO)
 
     def iterates(
         self, problem: Problem, evaluator: Evaluator, rng: np.random.Generator

@@ -10,7 +10,7 @@ import numpy as np
 
 from benchmarks.harness import Curve
 from benchmarks.optimiser_plan import Line
-from fenceline import ADMM, Problem
+from fenceline import Problem, StructuredBO
 from fenceline.baselines import ADMMBO, SMAC, UCST, ConstrainedEI, OptunaTPE, RandomSearch
 from fenceline.problem.problem import Evaluator
 from fenceline.problems import artificial
@@ -25,7 +25,7 @@ EVALUATIONS, SLOW, LONG = 200, 100, 300
 class Elsewhere:
     """The default algorithm from another start: what it knows of a problem owes nothing to the run it judges."""
 
-    algorithm: ADMM = field(default_factory=ADMM)
+    algorithm: StructuredBO = field(default_factory=StructuredBO)
 
     def iterates(
         self, problem: Problem, evaluator: Evaluator, rng: np.random.Generator
@@ -34,7 +34,7 @@ class Elsewhere:
         return self.algorithm.iterates(problem, evaluator, rng.spawn(1)[0])
 
 
-OURS = Curve("Fenceline", ADMM)
+OURS = Curve("Fenceline", StructuredBO)
 UNAWARE = Curve("UCST", UCST)
 JOINT = Curve("constrained EI, joint GP", ConstrainedEI)
 ARIAFAR = Curve("ADMMBO", ADMMBO)

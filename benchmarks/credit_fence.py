@@ -124,7 +124,7 @@ def run(job: Seed) -> None:
         measure_of(load(job.data, job.rows)), job.directory / f"measured{job.seed}.jsonl"
     )
     started = time.perf_counter()
-    searches = {UNAWARE: (FIXED, UCST())} | {f.name: (f, fl.ADMM()) for f in fences()}
+    searches = {UNAWARE: (FIXED, UCST())} | {f.name: (f, fl.StructuredBO()) for f in fences()}
     rows: list[tuple[object, ...]] = []
     for name, (fence, algorithm) in searches.items():
         if time.time() >= job.until:

@@ -11,7 +11,7 @@ from benchmarks import ablation
 from benchmarks.counted import Counted
 from benchmarks.failing import failing
 from benchmarks.harness import Curve
-from fenceline import ADMM, Problem
+from fenceline import ADMM, Problem, StructuredBO
 from fenceline.baselines import SMAC, JointBO, OptunaTPE, RandomSearch
 from fenceline.minimize import Algorithm
 from fenceline.problems import artificial, classical
@@ -28,7 +28,7 @@ def _hyperopt() -> Algorithm:
     return HyperoptTPE()
 
 
-OURS = Curve("Fenceline", ADMM)
+OURS = Curve("Fenceline", StructuredBO)
 OPTUNA = Curve("Optuna TPE", OptunaTPE, needs="optuna")
 GROUP = Curve("Optuna TPE, multivariate + group", partial(OptunaTPE, group=True), needs="optuna")
 SMAC3 = Curve("SMAC3", SMAC, needs="smac")

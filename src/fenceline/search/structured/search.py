@@ -115,6 +115,12 @@ class StructuredBO:
                 )  # fmt: skip
             t += 1
 
+    def _best_first(self, data: Data, lagrangian: Lagrangian) -> NDArray[np.intp]:
+        """Return the successful evaluations in the order in which the search starts from them."""
+        scales = lagrangian.scales
+        merits = lagrangian.merits(data.losses(scales), data.excesses(scales))
+        return np.argsort(merits, kind="stable")
+
     def _propose(
         self, models: Models, lagrangian: Lagrangian, rng: np.random.Generator
     ) -> Configuration:
@@ -126,10 +132,7 @@ class StructuredBO:
             acquisition = ConstrainedImprovement.of(
                 models, learn_failures=self.failures, room=_ROOM if aloof else 0.0
             )
-            merits = lagrangian.merits(
-                data.losses(lagrangian.scales), data.excesses(lagrangian.scales)
-            )
-            order = np.flatnonzero(data.ok)[np.argsort(merits, kind="stable")]
+            order = np.flatnonzero(data.ok)[self._best_first(data, lagrangian)]
             found = self.search(
                 acquisition,
                 models.structure,

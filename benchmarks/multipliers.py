@@ -1,0 +1,136 @@
+"""What multipliers bring: the default with and without them, and ADMM on the same surrogate.
+
+Run ``python -m benchmarks.multipliers`` from the root. Runs that are there already are not
+repeated, all problems of one seed come before the next, and ``--report-only`` reads them at any
+time. Problems 0-19 are for choices (``--tuning``); those from 100 on are reported.
+"""
+
+from __future__ import annotations
+
+import argparse
+import os
+import sys
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import partial
+from pathlib import Path
+
+# Before numpy is imported: the matrices are small, and threads of one job would slow the other.
+os.environ.setdefault("OMP_NUM_THREADS", "1")
+os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
+
+import numpy as np
+from numpy.typing import NDArray
+
+from benchmarks.constraints import collect
+from benchmarks.constraints_plan import CELLS, FIRST_SEED, SEEDS
+from benchmarks.counted import Trace, run
+from benchmarks.harness import Curve, run_all, write_csv
+from benchmarks.optimiser_plan import TUNING_SEEDS, Line, jobs_of
+from benchmarks.optimiser_tables import Results
+from fenceline import ADMM, StructuredBO
+from fenceline.problems import artificial
+from fenceline.search.lagrangian import Lagrangian
+from fenceline.search.structured.data import Data
+
+EVALUATIONS = 100
+FREE = "free"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PlainOrder(StructuredBO):
+    """The default without multipliers: feasible pipelines by loss, then the others by violation."""
+
+    def _best_first(self, data: Data, lagrangian: Lagrangian) -> NDArray[np.intp]:
+        return data.best_first()
+
+
+MULTIPLIERS = Curve("StructuredBO, elites by multipliers", StructuredBO)
+PLAIN = Curve("StructuredBO, elites in plain order", PlainOrder)
+LOOP = Curve("ADMM()", ADMM)
+CURVES = (MULTIPLIERS, PLAIN, LOOP)
+
+
+def plan_of(curves: Sequence[Curve], cells: Sequence[str]) -> list[Line]:
+    """Return everything to be run."""
+    problems = {FREE: artificial} | {
+        c.name: partial(artificial, constraints=c.constraints, feasible_fraction=c.fraction)
+        for c in CELLS
+    }
+    return [
+        Line(name, curve, name, problems[name], EVALUATIONS, 4.0)
+        for name in cells
+        for curve in curves
+    ]
+
+
+def table(results: Results, cells: Sequence[str]) -> str:
+    """Return medians of the best value, and how often each pair ended better than the first curve."""
+    lines = [
+        f"| problems | seeds | {' | '.join(c.name for c in CURVES)} | plain order better / worse | ADMM() better / worse |",
+        "|---|---|" + "---|" * (len(CURVES) + 2),
+    ]
+    for cell in cells:
+        curves = results.get(cell, {})
+        if not all(c.name in curves for c in CURVES):
+            continue
+        seeds = sorted(set.intersection(*(set(curves[c.name]) for c in CURVES)))
+        ends = {c.name: np.array([_end(curves[c.name][s]) for s in seeds]) for c in CURVES}
+        medians = [f"{np.quantile(e, 0.5, method='higher'):.3g}" for e in ends.values()]
+        first = ends[MULTIPLIERS.name]
+        versus = [
+            f"{(ends[c.name] < first).sum()} / {(ends[c.name] > first).sum()}"
+            for c in (PLAIN, LOOP)
+        ]
+        lines.append("| " + " | ".join([cell, str(len(seeds)), *medians, *versus]) + " |")
+    return "\n".join(lines)
+
+
+def _end(trace: Trace) -> float:
+    return float(trace.objectives.min())
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Run, and print the table."""
+    parser = argparse.ArgumentParser(prog="python -m benchmarks.multipliers", description=__doc__)
+    parser.add_argument("--seeds", type=int, default=SEEDS)
+    parser.add_argument("--first-seed", type=int)
+    parser.add_argument("--tuning", action="store_true", help="the problems 0-19")
+    parser.add_argument("--cells", nargs="*", default=[FREE, *(c.name for c in CELLS)])
+    parser.add_argument("--only", nargs="*", help="only these curves, by the start of their names")
+    parser.add_argument("--jobs", type=int, default=1, help="processes at a time")
+    parser.add_argument("--report-only", action="store_true", help="run nothing")
+    parser.add_argument("--out", type=Path)
+    chosen = parser.parse_args(arguments)
+    first = (
+        chosen.first_seed if chosen.first_seed is not None else 0 if chosen.tuning else FIRST_SEED
+    )
+    if first in TUNING_SEEDS and not chosen.tuning:
+        parser.error(f"problems 0-{TUNING_SEEDS[-1]} are for tuning; begin at {FIRST_SEED}")
+    out = chosen.out or Path("out") / ("multipliers-tuning" if chosen.tuning else "multipliers")
+    seeds = range(first, first + chosen.seeds)
+    if not chosen.report_only:
+        curves = [c for c in CURVES if chosen.only is None or c.name.startswith(tuple(chosen.only))]
+        jobs = jobs_of(plan_of(curves, chosen.cells), seeds, 1.0, out / "runs")
+        jobs.sort(key=lambda job: job.seed)
+        run_all(jobs, chosen.jobs, run)
+    results, outdated = collect(jobs_of(plan_of(CURVES, chosen.cells), seeds, 1.0, out / "runs"))
+    out.mkdir(parents=True, exist_ok=True)
+    write_csv(
+        out / "runs.csv",
+        ("problems", "curve", "seed", "best", "share_feasible"),
+        (
+            (cell, name, seed, repr(_end(t)), f"{np.isfinite(t.objectives).mean():.4f}")
+            for cell, curves in results.items()
+            for name, runs in curves.items()
+            for seed, t in runs.items()
+        ),
+    )
+    if outdated:
+        print(f"Out of date: {outdated} runs were made with other code or settings.")
+    print(table(results, chosen.cells))
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
