@@ -29,3 +29,17 @@ def test_constant_single_and_huge_values_stay_finite(values):
         with np.errstate(over="ignore"):
             warped = Warp.of(np.array(values), logarithmic=logarithmic)(np.array(values))
         assert np.isfinite(warped).all()
+
+
+@pytest.mark.parametrize("logarithmic", [False, True])
+def test_the_inverse_undoes_the_map_also_beyond_what_was_seen(logarithmic):
+    warp = Warp.of(np.array([1.0, 2.0, 5.0, 30.0]), logarithmic=logarithmic)
+    values = np.array([-4.0, 1.0, 2.5, 100.0])
+    np.testing.assert_allclose(warp.inverse(warp(values)), values)
+    step = 1e-6
+    slopes = (warp(values + step) - warp(values - step)) / (2 * step)
+    inside = values != 1.0  # the tangent begins there, and its slope is the same from both sides
+    np.testing.assert_allclose(warp.slopes(values)[inside], slopes[inside], rtol=1e-5)
+    np.testing.assert_allclose(
+        warp.inverse_slope(warp(values))[inside], 1 / slopes[inside], rtol=1e-5
+    )

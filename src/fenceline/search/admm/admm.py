@@ -100,9 +100,27 @@ class ADMM:
         slack: Literal["closed", "searched"] = "searched",
         warm: bool = False,
     ) -> "ADMM":
-        """Return the seed's algorithm to the letter: AdADMM-F8(BO,Ba) unless told otherwise.
+        """Return the seed's algorithm with its own settings: AdADMM-F8(BO,Ba) unless told otherwise.
 
         Raw units, relaxed integers, slacks searched, rho = 1, 100 iterations, a bandit with f_hat = 0.7.
+
+        Notes
+        -----
+        The paper leaves open, or its setting lacks, what is decided here:
+
+        - **Slacks** lie in ``[0, |eps|]``, or in ``[0, 1]`` for a bound of 0. The paper takes eps > 0 and g >= 0
+          for granted; ``>=`` is turned round, and an equality has no slack.
+        - **relax**: a relaxed integer is measured at its nearest lattice point, as f~ in the paper; a
+          category is relaxed as the index it is.
+        - **mu stays as it is** in an iteration whose pipeline has no measurement of its own: when it
+          failed, or when every pipeline of a sub-problem did.
+        - **Failures**: the merit of a pipeline that failed is the worst one known in its sub-problem.
+        - **Rules**: a pipeline that the problem's rules forbid counts as failed, and costs nothing. Where
+          rules shut a sub-problem in, an allowed pipeline is drawn, measured and moved to (a detour).
+        - **The first pipeline** is the safe one that the space names first.
+        - **The answer** is the best feasible pipeline ever measured, not the last iterate.
+        - **Solvers**: z-min returns the best pipeline it measured; the bandit's counts begin anew in
+          every z-min.
         """
         return cls(
             theta=theta or Bayesian(initial=5),

@@ -28,6 +28,7 @@ from fenceline.search.surrogates.warp import Warp
 Array = NDArray[np.float64]
 
 _DRAWS = 64
+_MOST = 1e100  # scaled; the square of more may not be a float
 
 
 @dataclass(frozen=True, slots=True)
@@ -128,16 +129,19 @@ class LagrangianImprovement:
         slopes = []
         scales, mu, rho = self.lagrangian.scales, self.lagrangian.mu, self.lagrangian.rho
         upper = self.lagrangian.upper
-        for m, (mean, sd) in enumerate(constrained):
-            drawn = mean[:, None] + sd[:, None] * self.draws[:, m]
-            excess = self.warps[m].inverse(drawn) / scales.constraints[m]
-            slack = np.clip(-excess - mu[m] / rho, 0.0, upper[m])
-            lack = np.clip(excess + slack + mu[m] / rho, -1e100, 1e100)
-            penalty = penalty + 0.5 * rho * lack**2
-            # The slack is at its best, so that it does not move the penalty to first order.
-            slopes.append(rho * lack * self.warps[m].inverse_slope(drawn) / scales.constraints[m])
-        below = (np.asarray(self.best)[..., None] - penalty) * scales.loss
-        return self.warp(below), scales.loss * self.warp.slopes(below), slopes
+        with np.errstate(over="ignore"):  # whatever is measured, the acquisition stays finite
+            for m, (mean, sd) in enumerate(constrained):
+                drawn = mean[:, None] + sd[:, None] * self.draws[:, m]
+                excess = self.warps[m].inverse(drawn) / scales.constraints[m]
+                slack = np.clip(-excess - mu[m] / rho, 0.0, upper[m])
+                lack = np.clip(excess + slack + mu[m] / rho, -_MOST, _MOST)
+                penalty = penalty + 0.5 * rho * lack**2
+                # The slack is at its best, so that it does not move the penalty to first order.
+                slope = lack * self.warps[m].inverse_slope(drawn) * (rho / scales.constraints[m])
+                slopes.append(np.clip(slope, -_MOST, _MOST))
+            below = (np.asarray(self.best)[..., None] - penalty) * scales.loss
+            target = np.clip(self.warp(below), -_MOST, _MOST)
+            return target, scales.loss * self.warp.slopes(below), slopes
 
 
 def normal_draws(columns: int) -> Array:

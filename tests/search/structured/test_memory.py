@@ -1,0 +1,29 @@
+"""What a long search keeps in memory."""
+
+import gc
+import os
+from pathlib import Path
+
+import pytest
+
+import fenceline as fl
+from fenceline.problems import artificial
+from fenceline.search.structured.module_ascent import Search
+
+STATM = Path("/proc/self/statm")
+
+
+def resident_megabytes():
+    gc.collect()
+    return int(STATM.read_text().split()[1]) * os.sysconf("SC_PAGE_SIZE") / 1e6
+
+
+@pytest.mark.skipif(not STATM.exists(), reason="resident memory is read from /proc")
+def test_two_thousand_evaluations_stay_small():
+    """Iterates that kept views of tables held 750 MB here: quadratic in the evaluations."""
+    quick = fl.StructuredBO(search=Search(starts=1, elites=2, random=1, local=2, sweeps=1))
+    fl.minimize(artificial(0), evaluations=60, algorithm=quick)  # what is imported only now
+    before = resident_megabytes()
+    result = fl.minimize(artificial(0), evaluations=2000, algorithm=quick)
+    assert len(result.evaluations) == 2000
+    assert resident_megabytes() - before < 100
