@@ -1,7 +1,9 @@
 import inspect
+import pickle
 
 import pytest
 
+import fenceline as fl
 from fenceline import errors
 from fenceline.errors import FencelineError, suggestion
 
@@ -52,3 +54,40 @@ def test_nothing_is_suggested_when_nothing_is_known():
 
 def test_names_of_any_type_and_any_iterable_are_accepted():
     assert suggestion(5, (n for n in ["5a"])) == " Did you mean '5a'?"
+
+
+SPACE = fl.Space([fl.Module("m", [fl.Algorithm("a", {"x": fl.Real(0, 1)})])])
+
+
+def test_a_refused_value_is_carried_with_its_hyper_parameter():
+    with pytest.raises(errors.ConfigurationError) as caught:
+        SPACE.configuration({"m": ("a", {"x": 7.0})})
+    assert caught.value.value == 7.0
+    assert caught.value.parameter == fl.Real(0, 1)
+
+
+def test_a_refused_constraint_is_carried():
+    first, second = fl.metric("x") >= 2, fl.metric("x") <= 1
+    with pytest.raises(errors.ConstraintError) as caught:
+        fl.Problem(SPACE, lambda c: {}, constraints=[first, second])
+    assert caught.value.constraint == second
+    with pytest.raises(errors.ConstraintError) as caught:
+        fl.Problem(SPACE, lambda c: {}, constraints=["x =< 2"])
+    assert caught.value.value == "x =< 2"
+    with pytest.raises(errors.ConstraintError) as caught:
+        bool(first)
+    assert caught.value.constraint is first
+
+
+def test_a_wrong_measurement_is_carried_with_its_metric():
+    problem = fl.Problem(SPACE, lambda c: {})
+    with pytest.raises(errors.MeasurementError) as caught:
+        problem.check({"loss": float("nan")})
+    assert caught.value.metric == "loss"
+    assert caught.value.value != caught.value.value
+
+
+def test_errors_with_objects_survive_pickling():
+    error = errors.ConfigurationError("told", value=3, parameter=fl.Real(0, 1))
+    copy = pickle.loads(pickle.dumps(error))
+    assert (str(copy), copy.value, copy.parameter) == ("told", 3, fl.Real(0, 1))

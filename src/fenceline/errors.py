@@ -17,12 +17,17 @@
     │   └── RunLockedError                ... another process is writing to it
     └── MissingDependencyError (ImportError)  an optional extra is not installed
 
+Errors carry the objects they are about, so that a program need not read the message: the value that
+was refused, its hyper-parameter or constraint, the result of a search that found nothing. (Everything
+imports this module, so it cannot name their types.)
+
 A pipeline that fails while it is measured raises nothing here: it becomes an
 :class:`~fenceline.Evaluation` whose ``status`` says so.
 """
 
 from collections.abc import Iterable
 from difflib import get_close_matches
+from typing import Any
 
 
 class FencelineError(Exception):
@@ -30,7 +35,14 @@ class FencelineError(Exception):
 
 
 class DefinitionError(FencelineError, ValueError):
-    """A definition or setting that makes no sense, refused before any time is spent."""
+    """A definition or setting that makes no sense, refused before any time is spent.
+
+    `value` is what was refused, where it is a single value.
+    """
+
+    def __init__(self, message: str = "", *, value: object = None) -> None:
+        super().__init__(message)
+        self.value = value
 
 
 class SpaceError(DefinitionError):
@@ -38,11 +50,26 @@ class SpaceError(DefinitionError):
 
 
 class ConfigurationError(DefinitionError):
-    """A configuration that does not belong to its space."""
+    """A configuration that does not belong to its space.
+
+    `parameter` is the hyper-parameter that `value` is no value of, where there is one.
+    """
+
+    def __init__(self, message: str = "", *, value: object = None, parameter: Any = None) -> None:
+        super().__init__(message, value=value)
+        self.parameter = parameter
 
 
 class ConstraintError(DefinitionError):
-    """A constraint that cannot be stated, or a text that does not parse as one."""
+    """A constraint that cannot be stated, or a text that does not parse as one.
+
+    `constraint` is the one that was refused or misused, where it could be made; `value` the text or
+    number that could not.
+    """
+
+    def __init__(self, message: str = "", *, value: object = None, constraint: Any = None) -> None:
+        super().__init__(message, value=value)
+        self.constraint = constraint
 
 
 class BudgetError(DefinitionError):
@@ -50,11 +77,36 @@ class BudgetError(DefinitionError):
 
 
 class InfeasibleError(FencelineError, RuntimeError):
-    """No pipeline was found, or confirmed on unseen rows, inside the fence."""
+    """No pipeline was found, or confirmed on unseen rows, inside the fence.
+
+    `result` is all that the search measured; `certificate` what unseen rows said of the best, if
+    they were asked.
+    """
+
+    def __init__(
+        self,
+        message: str = "",
+        *,
+        result: Any = None,
+        certificate: Any = None,
+    ) -> None:
+        super().__init__(message)
+        self.result = result
+        self.certificate = certificate
 
 
 class MeasurementError(FencelineError, ValueError):
-    """A measurement that breaks the contract: a missing metric, a NaN, an array, None."""
+    """A measurement that breaks the contract: a missing metric, a NaN, an array, None.
+
+    `metric` names the one that is wrong or missing; `value` is what was returned for it.
+    """
+
+    def __init__(
+        self, message: str = "", *, metric: str | None = None, value: object = None
+    ) -> None:
+        super().__init__(message)
+        self.metric = metric
+        self.value = value
 
 
 class EngineError(FencelineError, RuntimeError):

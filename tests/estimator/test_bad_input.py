@@ -224,8 +224,10 @@ def test_a_column_without_any_value_is_left_out_with_a_warning():
 
 def test_impossible_bounds_raise_with_the_nearest_miss_and_what_to_loosen():
     model = classifier(constraints=[metrics.size_mb() <= 1e-9])
-    with pytest.raises(InfeasibleError, match="loosen size_mb"):
+    with pytest.raises(InfeasibleError, match="loosen size_mb") as caught:
         model.fit(X, Y)
+    assert caught.value.result is model.result_
+    assert caught.value.certificate is None
     assert model.result_.status == "infeasible"
 
 

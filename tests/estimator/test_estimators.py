@@ -191,8 +191,10 @@ def luck(pipeline, features, y, groups):
 
 def test_what_unseen_rows_do_not_confirm_is_not_handed_out_silently():
     fence = [metrics.custom(luck) <= 0.5]
-    with pytest.raises(InfeasibleError, match=r"unseen rows[\s\S]*luck <= 0.5: 1"):
+    with pytest.raises(InfeasibleError, match=r"unseen rows[\s\S]*luck <= 0.5: 1") as caught:
         classifier(constraints=fence).fit(X, Y)
+    assert caught.value.certificate.status == "infeasible"
+    assert caught.value.result.best is not None
     with pytest.warns(UserWarning, match="unseen rows"):
         model = classifier(constraints=fence, on_infeasible="warn").fit(X, Y)
     assert model.certificate_.status == "infeasible"

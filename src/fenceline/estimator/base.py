@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 from sklearn.base import BaseEstimator
 from sklearn.utils.validation import check_is_fitted
 
+from fenceline.certificate.certify import Certificate
 from fenceline.certificate.finalists import Delivered, Preference, Refit
 from fenceline.certificate.holdout import set_aside
 from fenceline.errors import InfeasibleError, MeasurementError
@@ -290,12 +291,13 @@ class FencelineEstimator(CallbackSupportMixin, BaseEstimator):  # type: ignore[m
             self._infeasible(
                 "No pipeline that the search found feasible is confirmed by unseen rows.\n"
                 f"{best.certificate}\n"
-                "Tighten the bounds of the search, give it more rows, or loosen the constraint."
+                "Tighten the bounds of the search, give it more rows, or loosen the constraint.",
+                best.certificate,
             )
 
-    def _infeasible(self, message: str) -> None:
+    def _infeasible(self, message: str, certificate: Certificate | None = None) -> None:
         if self.on_infeasible == "raise":
-            raise InfeasibleError(message)
+            raise InfeasibleError(message, result=self.result_, certificate=certificate)
         warnings.warn(message, UserWarning, stacklevel=4)
 
 

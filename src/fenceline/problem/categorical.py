@@ -112,4 +112,6 @@ class Categorical:
             for i, choice in enumerate(self.choices):
                 if choice == value and isinstance(choice, bool) == isinstance(value, bool):
                     return i
-        raise ConfigurationError(f"must be one of {list(self.choices)!r}. Got {value!r}.")
+        raise ConfigurationError(
+            f"must be one of {list(self.choices)!r}. Got {value!r}.", value=value, parameter=self
+        )

@@ -59,26 +59,30 @@ class Constraint:
             raise ConstraintError(f"A constraint needs the name of a metric. Got {self.metric!r}.")
         if self.sense not in ("<=", ">=", "=="):
             raise ConstraintError(
-                f"A constraint's sense must be '<=', '>=' or '=='. Got {self.sense!r}."
+                f"A constraint's sense must be '<=', '>=' or '=='. Got {self.sense!r}.",
+                value=self.sense,
             )
         bound = _finite(self.metric, "bound", self.bound)
         tolerance = _finite(self.metric, "tolerance", self.tolerance)
         if tolerance < 0 or (tolerance > 0 and self.sense != "=="):
             raise ConstraintError(
-                f"Constraint on {self.metric!r}: a tolerance is for '==' and at least 0. Got {tolerance!r}."
+                f"Constraint on {self.metric!r}: a tolerance is for '==' and at least 0. Got {tolerance!r}.",
+                value=tolerance,
             )
         if isinstance(self.scale, float) and math.isnan(self.scale):
             object.__setattr__(self, "scale", abs(bound) or 1.0)
         scale = _finite(self.metric, "scale", self.scale)
         if scale <= 0:
             raise ConstraintError(
-                f"Constraint on {self.metric!r}: scale must be positive. Got {scale!r}."
+                f"Constraint on {self.metric!r}: scale must be positive. Got {scale!r}.",
+                value=scale,
             )
         confidence = _finite(self.metric, "confidence", self.confidence)
         if not 0.5 <= confidence < 1.0:
             raise ConstraintError(
                 f"Constraint on {self.metric!r}: confidence must lie in [0.5, 1). Got {confidence!r}; "
-                "0.5 takes every measurement at its word."
+                "0.5 takes every measurement at its word.",
+                value=confidence,
             )
         object.__setattr__(self, "confidence", confidence)
         for name, number in (("bound", bound), ("tolerance", tolerance), ("scale", scale)):
@@ -90,7 +94,8 @@ class Constraint:
 
     def __bool__(self) -> NoReturn:
         raise ConstraintError(
-            f"'{self}' was used as a yes or no. A chain such as 0 <= metric <= 1 must be written as two constraints."
+            f"'{self}' was used as a yes or no. A chain such as 0 <= metric <= 1 must be written as two constraints.",
+            constraint=self,
         )
 
     @property
@@ -194,7 +199,8 @@ def _take(text: str, at: int, pattern: re.Pattern[str], expected: str) -> tuple[
 def _mistake(text: str, at: int, expected: str) -> NoReturn:
     raise ConstraintError(
         f"This constraint cannot be read: expected {expected} here.\n  {text}\n  {' ' * at}^\n"
-        "Write it like 'latency_us <= 10', 'auc >= 0.8' or 'rate == 0.5 +- 0.1'."
+        "Write it like 'latency_us <= 10', 'auc >= 0.8' or 'rate == 0.5 +- 0.1'.",
+        value=text,
     )
 
 
@@ -210,5 +216,6 @@ def _finite(owner: str, what: str, value: object) -> float:
         pass
     raise ConstraintError(
         f"Constraint on {owner!r}: {what} must be a finite number. Got {value!r}; "
-        "a metric that may take any value needs no constraint."
+        "a metric that may take any value needs no constraint.",
+        value=value,
     )

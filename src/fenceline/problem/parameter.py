@@ -28,9 +28,9 @@ def _number(owner: str, field: str, value: object) -> float:
     """Return ``value`` as a finite float or refuse it."""
     number = _as_float(value)
     if number is None:
-        raise SpaceError(f"{owner}: {field} must be a number. Got {value!r} instead.")
+        raise SpaceError(f"{owner}: {field} must be a number. Got {value!r} instead.", value=value)
     if not math.isfinite(number):
-        raise SpaceError(f"{owner}: {field} must be finite. Got {value!r} instead.")
+        raise SpaceError(f"{owner}: {field} must be finite. Got {value!r} instead.", value=value)
     return number
 
 
@@ -153,10 +153,16 @@ class Real:
         number = _as_float(value)
         if number is None:
             raise ConfigurationError(
-                f"must be a number in [{self.low}, {self.high}]. Got {value!r}."
+                f"must be a number in [{self.low}, {self.high}]. Got {value!r}.",
+                value=value,
+                parameter=self,
             )
         if not self.low <= number <= self.high:
-            raise ConfigurationError(f"must lie in [{self.low}, {self.high}]. Got {value!r}.")
+            raise ConfigurationError(
+                f"must lie in [{self.low}, {self.high}]. Got {value!r}.",
+                value=value,
+                parameter=self,
+            )
         return number
 
     @property
@@ -254,10 +260,16 @@ class Integer:
         number = _as_float(value)
         if number is None or not number.is_integer():
             raise ConfigurationError(
-                f"must be a whole number in [{self.low}, {self.high}]. Got {value!r}."
+                f"must be a whole number in [{self.low}, {self.high}]. Got {value!r}.",
+                value=value,
+                parameter=self,
             )
         if not self.low <= number <= self.high:
-            raise ConfigurationError(f"must lie in [{self.low}, {self.high}]. Got {value!r}.")
+            raise ConfigurationError(
+                f"must lie in [{self.low}, {self.high}]. Got {value!r}.",
+                value=value,
+                parameter=self,
+            )
         return int(number)
 
     def _nearest(self, u: Unit | np.float64) -> Unit:

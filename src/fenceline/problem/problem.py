@@ -140,7 +140,8 @@ class Problem:
         for constraint in constraints:
             if not isinstance(constraint, Constraint):
                 raise ConstraintError(
-                    f"Problem: {constraint!r} is not a constraint; write metric('name') <= bound or 'name <= bound'."
+                    f"Problem: {constraint!r} is not a constraint; write metric('name') <= bound or 'name <= bound'.",
+                    value=constraint,
                 )
         _check_consistent(constraints)
         object.__setattr__(self, "constraints", constraints)
@@ -202,13 +203,15 @@ class Problem:
         if not isinstance(measured, Mapping):
             raise MeasurementError(
                 f"`measure` must return a mapping from metric names to numbers. Got {measured!r}; "
-                f"return {{{self.objective!r}: ...}}."
+                f"return {{{self.objective!r}: ...}}.",
+                value=measured,
             )
         for name in (self.objective, *(c.metric for c in self.constraints)):
             if name not in measured:
                 role = "objective" if name == self.objective else "constrained"
                 raise MeasurementError(
-                    f"`measure` did not return the {role} metric {name!r}.{suggestion(name, map(str, measured))}"
+                    f"`measure` did not return the {role} metric {name!r}.{suggestion(name, map(str, measured))}",
+                    metric=name,
                 )
         if taken := self._taken(map(str, measured)):
             raise MeasurementError(taken)
@@ -252,7 +255,9 @@ class Problem:
         for name, error in errors.items():
             if error < 0:
                 raise MeasurementError(
-                    f"The standard error of metric {name!r} must not be negative. Got {error}."
+                    f"The standard error of metric {name!r} must not be negative. Got {error}.",
+                    metric=name,
+                    value=error,
                 )
         return errors
 
@@ -319,7 +324,8 @@ def _check_consistent(constraints: Sequence[Constraint]) -> None:
     for c in constraints:
         if (c.metric, c.sense) in seen:
             raise ConstraintError(
-                f"Two constraints bound {c.metric!r} by '{c.sense}'; keep the stricter one."
+                f"Two constraints bound {c.metric!r} by '{c.sense}'; keep the stricter one.",
+                constraint=c,
             )
         seen.add((c.metric, c.sense))
         low, high = limits.get(c.metric, (-math.inf, math.inf))
@@ -329,7 +335,8 @@ def _check_consistent(constraints: Sequence[Constraint]) -> None:
             low = max(low, c.bound - c.tolerance)
         if low > high:
             raise ConstraintError(
-                f"No value of {c.metric!r} is at least {low:g} and at most {high:g}; loosen one bound."
+                f"No value of {c.metric!r} is at least {low:g} and at most {high:g}; loosen one bound.",
+                constraint=c,
             )
         limits[c.metric] = (low, high)
 
@@ -357,11 +364,15 @@ def _plain(name: str, value: object) -> float:
     if not isinstance(value, numbers.Real):
         kind = type(value).__name__
         raise MeasurementError(
-            f"Metric {name!r} must be a number. Got {value!r} ({kind}); convert it with float(...)."
+            f"Metric {name!r} must be a number. Got {value!r} ({kind}); convert it with float(...).",
+            metric=name,
+            value=value,
         )
     number = float(value)
     if not math.isfinite(number):
         raise MeasurementError(
-            f"Metric {name!r} must be finite. Got {number}; raise an exception if a pipeline failed."
+            f"Metric {name!r} must be finite. Got {number}; raise an exception if a pipeline failed.",
+            metric=name,
+            value=value,
         )
     return number

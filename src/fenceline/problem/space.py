@@ -292,19 +292,25 @@ def _choice(module: Module, choices: Mapping[str, Any]) -> Choice:
     if found is None:
         known = [a.name for a in module.algorithms]
         raise ConfigurationError(
-            f"Module {module.name!r} has no algorithm {name!r}.{suggestion(name, known)}"
+            f"Module {module.name!r} has no algorithm {name!r}.{suggestion(name, known)}",
+            value=name,
         )
     for key in params:
         if key not in found.params:
             raise ConfigurationError(
-                f"Algorithm {name!r} has no hyper-parameter {key!r}.{suggestion(key, found.params)}"
+                f"Algorithm {name!r} has no hyper-parameter {key!r}.{suggestion(key, found.params)}",
+                value=key,
             )
     checked: dict[str, Value] = {}
     for key, parameter in found.params.items():
         if key not in params:
-            raise ConfigurationError(f"Algorithm {name!r} lacks a value for {key!r}; give one.")
+            raise ConfigurationError(
+                f"Algorithm {name!r} lacks a value for {key!r}; give one.", parameter=parameter
+            )
         try:
             checked[key] = parameter.check(params[key])
         except ConfigurationError as problem:
-            raise ConfigurationError(f"Algorithm {name!r}: {key!r} {problem}") from None
+            raise ConfigurationError(
+                f"Algorithm {name!r}: {key!r} {problem}", value=params[key], parameter=parameter
+            ) from None
     return Choice(found.name, FrozenParams(checked))

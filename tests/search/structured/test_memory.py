@@ -21,7 +21,8 @@ def resident_megabytes():
 @pytest.mark.skipif(not STATM.exists(), reason="resident memory is read from /proc")
 def test_two_thousand_evaluations_stay_small():
     """Iterates that kept views of tables held 750 MB here: quadratic in the evaluations."""
-    quick = fl.StructuredBO(search=Search(starts=1, elites=2, random=1, local=2, sweeps=1))
+    search = Search(starts=1, elites=2, random=1, local=2, sweeps=1)
+    quick = fl.StructuredBO(search=search, transform=False)
     fl.minimize(artificial(0), evaluations=60, algorithm=quick)  # what is imported only now
     before = resident_megabytes()
     result = fl.minimize(artificial(0), evaluations=2000, algorithm=quick)
