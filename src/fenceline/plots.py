@@ -1,5 +1,6 @@
 """Figures for papers, with matplotlib: what the report shows, on axes of your own."""
 
+import math
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
@@ -70,8 +71,7 @@ def trade_off(result: Result, constraint: Constraint | str, ax: "Axes | None" = 
             color=_ACCENT,
             label="front",
         )
-    ends = [c.bound - c.tolerance, c.bound + c.tolerance] if c.sense == "==" else [c.bound]
-    for i, end in enumerate(ends):
+    for i, end in enumerate(filter(math.isfinite, c.ends)):
         ax.axvline(end, color=_INK, linestyle="--", label="_" if i else str(c))
     ax.set(xlabel=c.metric, ylabel=result.problem.objective)
     ax.legend()

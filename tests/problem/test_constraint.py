@@ -216,3 +216,21 @@ def test_negative_and_zero_bounds_work_for_metrics_of_either_sign(constraint, in
     assert parsed.holds(inside)
     assert not parsed.holds(outside)
     assert parsed.violation(outside) == pytest.approx(by)
+
+
+def test_ends_are_the_values_that_just_hold():
+    assert (metric("x") <= 2).ends == (-math.inf, 2.0)
+    assert (metric("x") >= 2).ends == (2.0, math.inf)
+    assert metric("x").equals(2, 0.5).ends == (1.5, 2.5)
+
+
+@pytest.mark.parametrize(
+    "constraint", [metric("x") <= 2, metric("x") >= 2, metric("x").equals(2, 0.5)], ids=str
+)
+@pytest.mark.parametrize("value", [-1.0, 1.4, 2.0, 2.3, 7.0])
+def test_what_lies_beyond_is_what_has_no_room_and_does_not_hold(constraint, value):
+    beyond = constraint.beyond(value)
+    assert beyond == -constraint.room(value)
+    assert (beyond <= 0) == constraint.holds(value)
+    low, high = constraint.ends
+    assert (beyond <= 0) == (low <= value <= high)

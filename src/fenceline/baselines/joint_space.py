@@ -83,16 +83,12 @@ class Record:
         self.points = np.vstack([self.points, located])
         for e in new:
             self._losses.append(e.objective if e.ok else np.nan)
-            excess = [
-                (c.excess(e.metrics[c.metric], e.errors.get(c.metric, 0.0)) / c.scale)
-                if e.ok
-                else np.nan
-                for c in constraints
-            ]
             self._excesses.append(
                 [
-                    abs(x) - c.tolerance / c.scale if c.sense == "==" else x
-                    for x, c in zip(excess, constraints, strict=True)
+                    c.beyond(e.metrics[c.metric], e.errors.get(c.metric, 0.0)) / c.scale
+                    if e.ok
+                    else np.nan
+                    for c in constraints
                 ]
             )
 

@@ -60,8 +60,7 @@ class OptunaTPE:
                 continue
             for c in problem.constraints:
                 error = evaluation.errors.get(c.metric, 0.0)
-                excess = c.excess(evaluation.metrics[c.metric], error)
-                beyond = abs(excess) - c.tolerance if c.sense == "==" else excess
+                beyond = c.beyond(evaluation.metrics[c.metric], error)
                 trial.set_constraint(str(c), beyond / c.scale)
             study.tell(trial, evaluation.objective)
         yield  # makes this a generator, as every algorithm is

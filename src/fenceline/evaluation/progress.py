@@ -174,7 +174,7 @@ def _against(constraint: Constraint, shown: Evaluation) -> tuple[ProgressBar, Te
     """Return a bar that is full at the fence, and the numbers beside it."""
     value, error = shown.metrics[constraint.metric], shown.errors.get(constraint.metric, 0.0)
     excess = constraint.excess(value, error)
-    if constraint.sense == "==":
+    if constraint.equality:
         used = abs(excess) / constraint.tolerance if constraint.tolerance else 1.0
     else:
         used = 1.0 + excess / constraint.scale

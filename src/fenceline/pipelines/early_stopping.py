@@ -26,7 +26,7 @@ def surely_broken(
     """Tell whether one fold shows that a bound on time, size or memory does not hold."""
     for constraint in constraints:
         metric = metrics[constraint.metric]
-        if not metric.resource or constraint.sense == "==":
+        if not metric.resource or constraint.equality:
             continue
         reading = readings[constraint.metric]
         error = 0.0 if math.isnan(reading.error) else reading.error

@@ -103,6 +103,17 @@ class Constraint:
         """Whether the metric must be near the bound, and not on one side of it."""
         return self.sense == "=="
 
+    @property
+    def sign(self) -> float:
+        """1 where larger values lead outside, and -1 for ``>=``, where smaller ones do."""
+        return -1.0 if self.sense == ">=" else 1.0
+
+    @property
+    def ends(self) -> tuple[float, float]:
+        """The smallest and the largest value that satisfy the constraint."""
+        low = -math.inf if self.sense == "<=" else self.bound - self.tolerance
+        return low, math.inf if self.sense == ">=" else self.bound + self.tolerance
+
     def excess(self, value: float, error: float = 0.0) -> float:
         """Return g - eps: how far a measured value lies beyond the bound, negative inside.
 
@@ -114,10 +125,14 @@ class Constraint:
         margin = self.margin(error)
         return excess - margin if self.sense == "==" and excess < 0 else excess + margin
 
-    def room(self, value: float) -> float:
+    def beyond(self, value: float, error: float = 0.0) -> float:
+        """Return how far outside a value lies, in the metric's unit; negative inside."""
+        excess = self.excess(value, error)
+        return abs(excess) - self.tolerance if self.equality else excess
+
+    def room(self, value: float, error: float = 0.0) -> float:
         """Return how far inside a value lies, in the metric's unit; negative outside."""
-        excess = self.excess(value)
-        return self.tolerance - abs(excess) if self.sense == "==" else -excess
+        return -self.beyond(value, error)
 
     def margin(self, error: float) -> float:
         """Return how far inside the bound a value of this standard error must stay."""
@@ -125,10 +140,7 @@ class Constraint:
 
     def violation(self, value: float, error: float = 0.0) -> float:
         """Return by how many scales the value breaks the constraint; 0 when it surely holds."""
-        excess = self.excess(value, error)
-        if self.sense == "==":
-            excess = abs(excess) - self.tolerance
-        return max(0.0, excess / self.scale)
+        return max(0.0, self.beyond(value, error) / self.scale)
 
     def holds(self, value: float, error: float = 0.0) -> bool:
         """Tell whether a measured value satisfies the constraint, with the required confidence."""

@@ -329,10 +329,7 @@ def _check_consistent(constraints: Sequence[Constraint]) -> None:
             )
         seen.add((c.metric, c.sense))
         low, high = limits.get(c.metric, (-math.inf, math.inf))
-        if c.sense in ("<=", "=="):
-            high = min(high, c.bound + c.tolerance)
-        if c.sense in (">=", "=="):
-            low = max(low, c.bound - c.tolerance)
+        low, high = max(low, c.ends[0]), min(high, c.ends[1])
         if low > high:
             raise ConstraintError(
                 f"No value of {c.metric!r} is at least {low:g} and at most {high:g}; loosen one bound.",

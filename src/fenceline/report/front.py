@@ -14,12 +14,11 @@ def front(evaluations: Sequence[Evaluation], problem: Problem, constraint: Const
     side of the fence would bring while the others stay. A value that is asked for exactly has no
     strict direction, and so no front.
     """
-    if constraint.sense == "==":
+    if constraint.equality:
         return []
     others = [c for c in problem.constraints if c != constraint]
-    turn = -1.0 if constraint.sense == ">=" else 1.0
     standing = sorted(
-        (turn * e.metrics[constraint.metric], e.objective, position)
+        (constraint.sign * e.metrics[constraint.metric], e.objective, position)
         for position, e in enumerate(evaluations)
         if e.ok and not e.look and all(c.holds(*measured(e, c)) for c in others)
     )

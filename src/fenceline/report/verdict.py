@@ -103,7 +103,7 @@ def constraint_table(subject: Subject) -> list[Line]:
         c = check.constraint
         ends = {"<=": f"at most {number(check.high)}", ">=": f"at least {number(check.low)}"}
         edge = ends.get(c.sense, f"{number(check.low)} to {number(check.high)}")
-        outer = check.low if c.sense == ">=" else check.high
+        outer = check.high if c.sign > 0 else check.low
         lines.append(
             Line(
                 c, standing, check.value, edge, check.margin, check.verdict,
@@ -115,7 +115,7 @@ def constraint_table(subject: Subject) -> list[Line]:
 
 def gauge(c: Constraint, value: float, edge: float) -> Gauge | None:
     """Place a value, its edge and the bound on a bar that shows all three."""
-    if c.sense == "==":
+    if c.equality:
         return None
     edge = edge if math.isfinite(edge) else value
     low, high = min(value, edge, c.bound), max(value, edge, c.bound)
@@ -124,7 +124,7 @@ def gauge(c: Constraint, value: float, edge: float) -> Gauge | None:
     width = (high - low) or 1.0
     low, high = low - 0.05 * width, high + 0.15 * width
     at = [100 * (v - low) / (high - low) for v in (value, edge, c.bound)]
-    return Gauge(at[0], at[1], at[2], c.sense == "<=")
+    return Gauge(at[0], at[1], at[2], c.sign > 0)
 
 
 def number(value: float | None, digits: int = 4) -> str:

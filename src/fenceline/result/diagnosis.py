@@ -93,25 +93,25 @@ def measured(evaluation: Evaluation, constraint: Constraint) -> tuple[float, flo
 
 def admitting(constraint: Constraint, value: float, error: float = 0.0) -> float:
     """Return a bound that admits the value: rounded, unless rounding would shut it out again."""
-    if constraint.sense == "==":
+    if constraint.equality:
         bound = value
     else:
-        turn, margin = -1.0 if constraint.sense == ">=" else 1.0, constraint.margin(error)
+        turn, margin = constraint.sign, constraint.margin(error)
         bound = value + turn * margin
         while not replace(constraint, bound=bound).holds(value, error):
             bound += turn * math.ulp(max(abs(value), margin))
-    for rounded in (float(f"{bound:.6g}"), _outwards(bound, constraint.sense)):
+    for rounded in (float(f"{bound:.6g}"), _outwards(bound, constraint.sign)):
         if replace(constraint, bound=rounded).holds(value, error):
             return rounded
     return bound
 
 
-def _outwards(bound: float, sense: str) -> float:
+def _outwards(bound: float, sign: float) -> float:
     """Return the next number of six digits on the side that admits more."""
     if bound == 0.0 or not math.isfinite(bound):
         return bound
     unit = 10.0 ** (math.floor(math.log10(abs(bound))) - 5)
-    whole = math.floor(bound / unit) if sense == ">=" else math.ceil(bound / unit)
+    whole = math.ceil(bound / unit) if sign > 0 else math.floor(bound / unit)
     return float(f"{whole * unit:.6g}")
 
 

@@ -20,10 +20,7 @@ class Standing:
     @property
     def margin(self) -> float:
         """How far the value lies inside the bound, less what its error asks for; negative beyond."""
-        excess = self.constraint.excess(self.value, self.error)
-        if self.constraint.sense == "==":
-            return self.constraint.tolerance - abs(excess)
-        return -excess
+        return self.constraint.room(self.value, self.error)
 
     @property
     def holds(self) -> bool:

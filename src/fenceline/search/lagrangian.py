@@ -118,7 +118,7 @@ def slack_bounds(problem: Problem, *, as_seed: bool = False, raw: bool = False) 
     ends = []
     for c in problem.constraints:
         end = (abs(c.bound) or 1.0) if raw else 1.0
-        ends.append(0.0 if c.sense == "==" else end if as_seed or raw else np.inf)
+        ends.append(0.0 if c.equality else end if as_seed or raw else np.inf)
     return np.array(ends)
 
 

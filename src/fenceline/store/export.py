@@ -283,8 +283,8 @@ def _verdict(evaluation: Evaluation) -> dict[str, Any]:
 def _beyond(problem: Problem, evaluation: Evaluation) -> Iterator[tuple[str, float]]:
     """Yield by how many scales each constraint is missed; negative inside."""
     for c in problem.constraints:
-        excess = c.excess(evaluation.metrics[c.metric], evaluation.errors.get(c.metric, 0.0))
-        yield str(c), ((abs(excess) - c.tolerance) if c.sense == "==" else excess) / c.scale
+        error = evaluation.errors.get(c.metric, 0.0)
+        yield str(c), c.beyond(evaluation.metrics[c.metric], error) / c.scale
 
 
 def _distribution(distributions: Any, parameter: Parameter) -> Any:
