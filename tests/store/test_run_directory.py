@@ -15,7 +15,7 @@ import pytest
 from fenceline import Algorithm, Evaluation, Module, Real, Space
 from fenceline.errors import JournalDamagedError, RunLockedError, RunMismatchError, StoreError
 from fenceline.problem.problem import Status
-from fenceline.store import Finish, Iterate, Proposal, RunDirectory, read_run
+from fenceline.store import Finish, Proposal, RunDirectory, read_run
 from fenceline.store.journal import Journal
 from fenceline.store.meta import plain
 
@@ -44,14 +44,12 @@ def test_a_run_is_found_again_as_it_was_written(path: Path) -> None:
         run.propose(1, configuration(0.2))
         run.finish(1, evaluation(loss=0.1 + 0.2, seconds=0.5, cpu_seconds=0.4, megabytes=9.0))
         run.finish(0, evaluation("timeout", seconds=60.0, message="too long"))
-        run.iterate({"rho": 1.0, "z": np.array([0, 1])})
     with RunDirectory.open(path, META) as run:
         assert run.events == [
             Proposal(0, {"model": ["logit", {"C": 0.1}]}),
             Proposal(1, {"model": ["logit", {"C": 0.2}]}),
             Finish(1, "ok", {"loss": 0.1 + 0.2}, 0.5, 0.4, 9.0),
             Finish(0, "timeout", {}, 60.0, message="too long"),
-            Iterate({"rho": 1.0, "z": [0, 1]}),
         ]
         first = run.events[0]
         assert isinstance(first, Proposal)

@@ -41,17 +41,10 @@ class Finish:
     """What the measurement brought beside its numbers."""
 
 
-@dataclass(frozen=True, slots=True)
-class Iterate:
-    """The algorithm completed an iteration."""
-
-    state: Mapping[str, Any]
-
-
-Event: TypeAlias = Proposal | Finish | Iterate
+Event: TypeAlias = Proposal | Finish
 """One record of a run."""
 
-KINDS: dict[str, type[Event]] = {"proposal": Proposal, "outcome": Finish, "iterate": Iterate}
+KINDS: dict[str, type[Event]] = {"proposal": Proposal, "outcome": Finish}
 _UNSAID = {
     "metrics": {},
     "errors": {},

@@ -9,7 +9,7 @@ from fenceline.problem.configuration import Configuration
 from fenceline.problem.problem import Evaluation
 from fenceline.store import meta as description
 from fenceline.store.journal import Journal, scan
-from fenceline.store.records import Event, Finish, Iterate, Proposal, read, write
+from fenceline.store.records import Event, Finish, Proposal, read, write
 
 META, JOURNAL = "meta.json", "journal.jsonl"
 
@@ -115,10 +115,6 @@ class RunDirectory:
             )
         )
 
-    def iterate(self, state: Mapping[str, Any]) -> None:
-        """Note the state of the algorithm after an iteration."""
-        self._write(Iterate(state))
-
     def close(self) -> None:
         """Let another process continue the run."""
         self._journal.close()
@@ -140,7 +136,7 @@ def read_run(path: str | Path) -> tuple[dict[str, Any], list[Event]]:
     -------
     meta : dict
         What the run is about.
-    events : list of Proposal, Finish or Iterate
+    events : list of Proposal or Finish
         What has happened, in order; a record that is just being written is left out.
     """
     path = Path(path)

@@ -19,10 +19,11 @@ def learned(space, measure, count, seed=0):
     z, theta = (np.array(x) for x in zip(*(space.encode(c) for c in drawn), strict=True))
     y = np.array([measure(c) for c in drawn])
     structure = Structure(space)
-    process = MetricModel(structure).update(structure.parts(z, theta), y)
+    parts = structure.parts(z, theta)
+    process = MetricModel(structure).update(parts, y)
     order = np.argsort(y, kind="stable")
     return (
-        ConstrainedImprovement(process, float(process.smoothed.min())),
+        ConstrainedImprovement(process, float(process.predict_pipelines(parts)[0].min())),
         structure,
         z[order],
         theta[order],

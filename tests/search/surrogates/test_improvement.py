@@ -8,7 +8,6 @@ from fenceline.search.surrogates import (
     log_expected_improvement,
     log_expected_improvement_with_gradient,
     log_probability_below,
-    log_probability_below_with_gradient,
     probability_below,
 )
 
@@ -49,11 +48,9 @@ def test_log_expected_improvement_equals_the_textbook_formula_where_that_works()
     assert_allclose(log_expected_improvement(mean, sd, 0.2), np.log(textbook), rtol=1e-7, atol=1e-9)
 
 
-@pytest.mark.parametrize(
-    "function", [log_expected_improvement_with_gradient, log_probability_below_with_gradient]
-)
 @pytest.mark.parametrize("z", [-1e4, -300.0, -51.0, -49.0, -5.0, -1.01, -0.99, 0.0, 2.0, 6.0])
-def test_derivatives_match_finite_differences(function, z):
+def test_derivatives_match_finite_differences(z):
+    function = log_expected_improvement_with_gradient
     sd, best = 0.7, 0.3
     mean = best - z * sd
     step = 1e-6 / max(1.0, abs(z))
@@ -72,9 +69,7 @@ def test_values_are_finite_for_all_sensible_and_many_absurd_arguments():
     value, by_mean, by_sd = log_expected_improvement_with_gradient(mean, sd, 0.0)
     assert np.isfinite(value).all()
     assert not np.isnan([by_mean, by_sd]).any()
-    value, by_mean, by_sd = log_probability_below_with_gradient(mean, sd, 0.0)
-    assert np.isfinite(value).all()
-    assert not np.isnan([by_mean, by_sd]).any()
+    assert np.isfinite(log_probability_below(mean, sd, 0.0)).all()
 
 
 def test_certain_improvement_is_its_size():

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from fenceline.problems import artificial
-from fenceline.search.surrogates.pipeline_gp import condition
+from fenceline.search.surrogates.pipeline_gp import JITTER, condition
 from fenceline.search.surrogates.pipeline_kernel import Amplitudes, Structure, assemble
 from fenceline.search.surrogates.pipeline_likelihood import Evidence, fit
 
@@ -57,8 +57,9 @@ def test_extending_equals_conditioning_on_everything_at_once():
 
 
 def test_predictions_smooth_the_observations_by_the_noise():
-    process, parts, _ = fitted()
-    assert process.predict_pipelines(parts)[0] == pytest.approx(process.smoothed, abs=1e-6)
+    process, parts, y = fitted()
+    smoothed = y - (process.amplitudes.noise + JITTER) * process.weights
+    assert process.predict_pipelines(parts)[0] == pytest.approx(smoothed, abs=1e-6)
 
 
 def test_the_rough_deviation_is_never_below_the_exact_one():

@@ -10,7 +10,6 @@ from fenceline.search.surrogates.improvement import (
     log_expected_improvement,
     log_expected_improvement_with_gradient,
     log_probability_below,
-    log_probability_below_with_gradient,
     probability_below,
 )
 from fenceline.search.surrogates.maximise import Surrogate, maximise
@@ -23,7 +22,6 @@ __all__ = [
     "log_expected_improvement",
     "log_expected_improvement_with_gradient",
     "log_probability_below",
-    "log_probability_below_with_gradient",
     "maximise",
     "posterior",
     "probability_below",

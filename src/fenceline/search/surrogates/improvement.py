@@ -86,18 +86,6 @@ def log_probability_below(mean: ArrayLike, sd: ArrayLike, bound: ArrayLike) -> A
     return np.asarray(log_ndtr(_deviations(mean, sd, bound)[2]))
 
 
-def log_probability_below_with_gradient(
-    mean: ArrayLike, sd: ArrayLike, bound: ArrayLike
-) -> tuple[Array, Array, Array]:
-    """`log_probability_below`, and its derivatives in `mean` and in `sd`."""
-    _, sd, z = _deviations(mean, sd, bound)
-    # Far above the bound the Mills ratio overflows to infinity, and its inverse is rightly zero.
-    with np.errstate(over="ignore"):
-        by_mean = -1.0 / _mills(-z) / sd
-        by_sd = by_mean * z
-    return np.asarray(log_ndtr(z)), by_mean, by_sd
-
-
 def _deviations(mean: ArrayLike, sd: ArrayLike, bound: ArrayLike) -> tuple[Array, Array, Array]:
     """Gap to the bound, usable deviation, and their quotient."""
     gap = np.subtract(bound, mean, dtype=np.float64)

@@ -58,11 +58,6 @@ class SharedProcess:
             assemble(self.amplitudes, [self.effects(i, p) for i, p in enumerate(parts)])
         )
 
-    @property
-    def smoothed(self) -> Array:
-        """The mean at the evaluated pipelines: observations with their noise taken out."""
-        return self.z - (self.amplitudes.noise + JITTER) * self.weights
-
     def extend(self, parts: Sequence[Part], z: Array) -> SharedProcess:
         """Return the process with more evaluations, measured or believed; O(n^2) each.
 
