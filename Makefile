@@ -13,7 +13,7 @@ AUTOML_READY := $(AUTOML)/.ready
 export OMP_NUM_THREADS := 1
 export OPENBLAS_NUM_THREADS := 1
 
-.PHONY: help demo test check format docs soak dist clean bench-surrogate bench-paper-artificial bench-optimiser bench-constraints bench-ablation bench-first-feasible bench-engine bench-prefix bench-memory bench-automl bench-newcomer
+.PHONY: help demo test check format docs soak dist clean bench-surrogate bench-paper-artificial bench-optimiser bench-constraints bench-ablation bench-first-feasible bench-engine bench-prefix bench-memory bench-automl bench-decisions bench-fences bench-newcomer
 help:  ## list the targets
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | awk -F ':.*## ' '{printf "  make %-24s %s\n", $$1, $$2}'
 
@@ -41,6 +41,15 @@ $(PEERS_READY): benchmarks/requirements-peers.txt pyproject.toml
 $(AUTOML_READY): benchmarks/requirements-automl.txt pyproject.toml
 	@test -d $(AUTOML) || $(PYTHON) -m venv $(AUTOML)
 	@$(AUTOML)/bin/python -m pip install --quiet --disable-pip-version-check --editable . -r benchmarks/requirements-automl.txt
+	@touch $@
+
+# Rivals whose pins exclude each other have an environment each; one that does not install is reported as such.
+RIVALS := tpot autogluon mljar
+RIVALS_READY := $(RIVALS:%=.venv-%/.tried)
+.venv-%/.tried: benchmarks/requirements-%.txt
+	@test -d .venv-$* || $(PYTHON) -m venv .venv-$*
+	@.venv-$*/bin/python -m pip install --quiet --disable-pip-version-check -r $< || \
+	  { echo "$* does not install here: the run goes on without it"; rm -f .venv-$*/bin/python; }
 	@touch $@
 
 demo: $(READY)  ## the main job on the bundled credit data, in about a minute
@@ -99,11 +108,17 @@ bench-prefix: $(PEERS_READY)  ## what shared first steps save on a batch of pipe
 bench-memory: $(PEERS_READY)  ## all processes together on a large table
 	@$(PEERS)/bin/python -m benchmarks.memory $(ARGS)
 
-bench-automl: $(AUTOML_READY)  ## against FLAML at equal wall time, with and without constraints (75 minutes)
+bench-automl: $(AUTOML_READY) $(RIVALS_READY)  ## sixteen tables, three budgets, every rival at equal wall time (two hours)
 	@$(AUTOML)/bin/python -m benchmarks.automl $(ARGS)
+
+bench-decisions: $(AUTOML_READY)  ## twelve tables, five fences, the answer by hand and fairlearn beside ours (two hours)
+	@$(AUTOML)/bin/python -m benchmarks.decisions $(ARGS)
+
+bench-fences: $(AUTOML_READY)  ## two fences that cut off FLAML's own pick, on six tables (75 minutes)
+	@$(AUTOML)/bin/python -m benchmarks.fences $(ARGS)
 
 bench-newcomer: $(READY)  ## ours against a booster with a threshold by hand: TABLE=fairness/dutch_census FENCE=dpd=.15 GROUP=sex
 	@$(BIN)/python -m benchmarks.newcomer $(TABLE) $(if $(FENCE),--fence $(FENCE)) $(if $(GROUP),--group $(GROUP)) $(ARGS)
 
 clean:  ## remove environments and caches
-	rm -rf .venv .venv-peers .venv-automl .mypy_cache .ruff_cache .pytest_cache .hypothesis out dist build docs/_build docs/gallery
+	rm -rf .venv .venv-peers .venv-automl $(RIVALS:%=.venv-%) .mypy_cache .ruff_cache .pytest_cache .hypothesis out dist build docs/_build docs/gallery

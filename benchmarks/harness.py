@@ -22,6 +22,7 @@ import numpy as np
 
 import fenceline as fl
 from benchmarks.incumbents import Trajectory
+from benchmarks.tables import write_csv
 from fenceline.minimize import Algorithm
 
 
@@ -260,14 +261,6 @@ def read(job: Job) -> Trajectory:
     outcome = json.loads(job.record.read_text())["outcome"]
     share = outcome["cpu_seconds"] / outcome["wall_seconds"]
     return Trajectory(table[:, 0], table[:, 1], table[:, 2], outcome["evaluations"], share)
-
-
-def write_csv(path: Path, header: Sequence[str], rows: Iterable[Sequence[object]]) -> None:
-    """Write a table."""
-    with path.open("w", newline="") as file:
-        writer = csv.writer(file)
-        writer.writerow(header)
-        writer.writerows(rows)
 
 
 def write_records(path: Path, records: Sequence[Any]) -> None:

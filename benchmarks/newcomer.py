@@ -30,6 +30,7 @@ from benchmarks.decisions.fence import (
 )
 from benchmarks.decisions.ours import search
 from benchmarks.decisions.rows import Decided, Rows, load
+from benchmarks.leave_out import leaving_out
 from fenceline import metrics
 from fenceline.metrics import Table
 from fenceline.metrics.trial import Trial
@@ -137,15 +138,16 @@ def main(arguments: Sequence[str] | None = None) -> int:
         return 0
 
     start = time.perf_counter()
-    found = search(
-        table,
-        own,
-        o.fence,
-        o.objective,
-        seconds=None if o.evaluations else o.seconds,
-        evaluations=o.evaluations,
-        seed=o.seed,
-    )
+    with leaving_out(o.table.name.removesuffix(".csv.gz")):
+        found = search(
+            table,
+            own,
+            o.fence,
+            o.objective,
+            seconds=None if o.evaluations else o.seconds,
+            evaluations=o.evaluations,
+            seed=o.seed,
+        )
     seconds = time.perf_counter() - start
     chosen, scores = found.chosen(unseen), found.scores(unseen)
     spent = latency(found.model.best_pipeline_, table, judging) if timed else 0.0

@@ -1,205 +1,211 @@
-"""The comparison with FLAML: what it cuts off, what it counts, and what it does not run twice."""
-
-import json
-import math
+"""AutoML at equal wall time: rows, scores, what is compared with what."""
 
 import numpy as np
 import pandas as pd
 import pytest
+from sklearn.metrics import log_loss, r2_score, roc_auc_score
 
-from benchmarks import automl
-from benchmarks.automl_fit import measured
-from benchmarks.automl_plan import METHODS, SETS, DataSet, Job, bounds_from, split
-from benchmarks.automl_tables import feasible, mean_auroc, write_report
+from benchmarks.automl import command
+from benchmarks.automl.baselines import hgb
+from benchmarks.automl.plan import METHODS, jobs_of
+from benchmarks.automl.report import Results, Run, write_report
+from benchmarks.automl.rows import load
+from benchmarks.automl.scores import of_dummy, paired, score
+from benchmarks.automl.verdicts import floor_verdicts, is_behind, rival_verdicts
+from benchmarks.catalogue import Entry
 
-TOY = DataSet("some/toy", "age", 40.0)
+RNG = np.random.default_rng(0)
+TOY = Entry("meta/toy", 800, "binary")
 
 
 @pytest.fixture
 def data(tmp_path):
-    rng = np.random.default_rng(0)
-    frame = pd.DataFrame({"age": rng.integers(20, 60, 400), "income": rng.normal(size=400)})
-    frame["target"] = np.where(frame["income"] + rng.normal(size=400) > 0, "yes", "no")
-    (tmp_path / "some").mkdir()
-    frame.to_csv(tmp_path / "some/toy.csv.gz", index=False)
+    frame = pd.DataFrame({"size": RNG.normal(size=800), "kind": RNG.choice(["a", "b"], 800)})
+    frame.loc[::50, "kind"] = None
+    noise = RNG.normal(scale=0.5, size=800)
+    frame["target"] = np.where(frame["size"] + noise > 0, "yes", "no")
+    (tmp_path / "meta").mkdir()
+    frame.to_csv(tmp_path / "meta/toy.csv.gz", index=False)
+    (tmp_path / "README.md").write_text(
+        "| meta/toy.csv.gz | 800 | 2 (1) | 16 | 2 (no:400, yes:400) | here | free | |\n"
+    )
     return tmp_path
 
 
-def outcome(auroc=0.9, latency_us=10.0, gap=0.1, **rest):
-    return {
-        "auroc": auroc, "latency_us": latency_us, "gap": gap, "wall_seconds": 1.0, "evaluations": 3
-    } | rest  # fmt: skip
+def split(data, seed=0):
+    return load(data / "meta/toy.csv.gz", "binary", seed)
 
 
-def job(directory, method="flaml", **changes):
-    settings = {"dataset": TOY, "seed": 0, "seconds": 1.0, "data": directory, "bounds": {}}
-    return Job(method=method, directory=directory / "runs", **(settings | changes))
+def test_a_quarter_of_the_rows_is_kept_from_everybody(data):
+    one, other = split(data), split(data, 1)
+    assert len(one.X) == 600
+    assert len(one.unseen) == len(one.truth) == len(one.rows) == 200
+    assert one.truth.mean() == pytest.approx(one.y.mean(), abs=0.01)
+    assert not np.array_equal(one.rows, other.rows)
 
 
-class OfIncome:
-    """Ranks by income, or the older ones the wrong way round."""
-
-    def __init__(self, wrong_from=math.inf):
-        self.wrong_from = wrong_from
-
-    def predict_proba(self, X):
-        sign = np.where(X["age"] >= self.wrong_from, -1.0, 1.0)
-        positive = 1 / (1 + np.exp(-sign * X["income"]))
-        return np.column_stack([1 - positive, positive])
-
-    def predict(self, X):
-        return np.where(self.predict_proba(X)[:, 1] > 0.5, "yes", "no")
-
-    def __sklearn_tags__(self):
-        from sklearn.linear_model import LogisticRegression
-
-        return LogisticRegression().__sklearn_tags__()
+def test_codes_are_learnt_from_rows_that_may_be_seen(data):
+    one = split(data)
+    one.unseen.loc[0, "kind"] = "new"
+    X, unseen, categories = one.codes()
+    assert categories == [False, True]
+    assert set(X["kind"].dropna()) == {0.0, 1.0}
+    assert X["kind"].isna().sum() == one.X["kind"].isna().sum() > 0
+    assert np.isnan(unseen.loc[0, "kind"])
 
 
-def test_a_split_keeps_a_quarter_of_every_class_and_group_from_both(data):
-    table = TOY.load(data)
-    train, test = split(table, TOY.gap, 0)
-    assert sorted([*train, *test]) == list(range(400))
-    for value in ("yes", "no"):
-        for old in (False, True):
-            cell = np.flatnonzero((table.y == value) & ((table.X["age"] >= 40) == old))
-            assert np.isin(cell, test).sum() == pytest.approx(len(cell) / 4, abs=1)
-    assert not np.array_equal(test, split(table, TOY.gap, 1)[1])
+def test_plain_boosting_learns_the_table(data):
+    one = split(data)
+    found, _ = hgb(one, 0, 0)
+    assert found.shape == (200, 2)
+    assert score("binary", one.truth, found) > 0.85
 
 
-def test_picks_are_measured_on_unseen_rows_by_the_groups(data, monkeypatch):
-    monkeypatch.setattr("benchmarks.automl_fit._APART_SECONDS", 0.0)
-    table = TOY.load(data)
-    _, test = split(table, TOY.gap, 0)
-    fair = measured(OfIncome(), TOY, table, test)
-    unfair = measured(OfIncome(wrong_from=40), TOY, table, test)
-    assert fair["auroc"] > 0.7
-    assert unfair["auroc"] < fair["auroc"]
-    assert unfair["gap"] > 0.4 > fair["gap"]
-    assert fair["latency_us"] > 0
+def test_scores_are_those_of_scikit_learn():
+    truth = RNG.integers(0, 2, 300)
+    ties = np.round(RNG.random(300) + 0.3 * truth, 1)
+    assert score("binary", truth, ties) == pytest.approx(roc_auc_score(truth, ties))
+    three = RNG.integers(0, 3, 300)
+    shares = RNG.dirichlet(np.ones(3), 300)
+    assert score("multiclass", three, shares) == pytest.approx(-log_loss(three, shares))
+    numbers = RNG.normal(size=300)
+    guess = numbers + RNG.normal(size=300)
+    assert score("regression", numbers, guess) == pytest.approx(r2_score(numbers, guess))
+    constant = np.tile(np.bincount(three) / 300, (300, 1))
+    assert of_dummy("multiclass", three) == pytest.approx(score("multiclass", three, constant))
 
 
-def test_bounds_cut_off_the_pick_they_come_from():
-    pick = outcome(latency_us=12.3456, gap=0.06789)
-    bounds = bounds_from(pick, 0.9)
-    assert bounds == {"latency_us": 6.17, "gap": 0.0611}
-    assert not feasible(pick, bounds)
-    assert not feasible(pick, bounds_from(pick, 1.5))
-    assert not feasible(outcome(latency_us=6.0, gap=0.07), bounds)
-    assert not feasible({"error": "killed"}, bounds)
-    assert feasible(outcome(latency_us=6.17, gap=0.06), bounds)
+def test_one_sure_mistake_does_not_make_a_log_loss_infinite():
+    assert score("multiclass", np.array([0, 1]), np.array([[0.0, 1.0], [0.0, 1.0]])) > -10
 
 
-def test_an_outcome_counts_only_for_the_settings_it_was_made_with(tmp_path):
-    one = job(tmp_path)
-    assert one.outcome is None
-    one.keep(outcome())
-    assert one.outcome == outcome()
-    assert job(tmp_path, seconds=2.0).outcome is None
-    assert job(tmp_path, seed=1).outcome is None
+def test_the_error_of_a_paired_difference_is_that_of_repeated_samples():
+    # Squared errors that differ by a normal amount: the error of their mean is known.
+    truth = RNG.normal(size=4000)
+    one, other = truth + RNG.normal(size=4000), truth + RNG.normal(size=4000)
+    difference, error = paired("regression", truth, one, other)
+    assert difference == pytest.approx(r2_score(truth, one) - r2_score(truth, other))
+    assert error == pytest.approx(2 / np.sqrt(4000), rel=0.2)
+    assert paired("regression", truth, one, one) == (0.0, 0.0)
 
 
-def test_what_has_run_is_not_run_again_and_fenced_jobs_take_their_bounds_from_flaml(
-    tmp_path, data, monkeypatch
+def test_methods_take_turns_and_default_boosters_run_once(tmp_path):
+    methods = [METHODS[name] for name in ("hgb", "fenceline", "flaml", "fenceline-votes")]
+    found = jobs_of([TOY], methods, (10, 60), seed=3, data=tmp_path, out=tmp_path)
+    assert [(j.settings["method"], j.settings["seconds"]) for j in found] == [
+        ("hgb", 0), ("fenceline", 10), ("flaml", 10),
+        ("fenceline", 60), ("flaml", 60), ("fenceline-votes", 60),
+    ]  # fmt: skip
+    assert [job.timed for job in found] == [False, True, True, True, True, True]
+    assert ["source" in job.settings for job in found] == [False, True, False, True, False, True]
+    assert len({job.record for job in found}) == len(found)
+
+
+def test_a_method_whose_environment_is_missing_is_left_out(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    assert not jobs_of([TOY], [METHODS["tpot"]], (10,), seed=0, data=tmp_path, out=tmp_path)
+
+
+def results(scores, error=None):
+    """Runs whose predictions rank so well: the share of pairs in the right order."""
+    truth = np.repeat([0, 1], 500)
+    rng = np.random.default_rng(0)
+    base = rng.normal(size=1000)
+    runs = []
+    for (method, budget), shift in scores.items():
+        predicted = base + shift * truth
+        value = score("binary", truth, predicted)
+        outcome = {"score": value, "wall_seconds": float(budget)}
+        runs.append(Run("toy", method, budget, value, outcome, truth, predicted))
+    return Results.of([TOY], runs), runs
+
+
+def verdict(found, words):
+    return next(v for v in found if words in v.asked)
+
+
+def test_a_table_behind_plain_boosting_by_more_than_chance_is_counted():
+    found, _ = results({("hgb", 0): 2.0, ("fenceline", 60): 1.0, ("fenceline", 10): 2.1})
+    floor = list(floor_verdicts(found))
+    assert verdict(floor, "at 60 s at most").met is False
+    assert "toy" in verdict(floor, "at 60 s at most").measured
+    assert verdict(floor, "at 10 s at most").met
+    assert verdict(floor, "mean difference at 10 s").met
+
+
+@pytest.mark.parametrize(
+    ("task", "difference", "error", "behind"),
+    [
+        ("binary", -0.006, 0.002, True),
+        ("binary", -0.006, 0.004, False),
+        ("binary", -0.004, 0.0, False),
+        ("regression", -0.009, 0.0, False),
+        ("multiclass", -0.009, 0.0, False),
+        ("multiclass", -0.011, 0.0, True),
+    ],
+)
+def test_behind_means_more_than_is_allowed_and_more_than_two_errors(
+    task, difference, error, behind
 ):
-    ran = []
-
-    def run_apart(job):
-        ran.append((job.method, dict(job.bounds)))
-        job.keep(outcome(gap=0.1 if job.method == "flaml" else 0.05, latency_us=4.0))
-
-    monkeypatch.setattr(automl, "run_apart", run_apart)
-    monkeypatch.setattr(automl, "SETS", (TOY,))
-    arguments = ["--data", str(data), "--out", str(tmp_path / "out"), "--seconds", "1"]
-    assert automl.main(arguments) == 1  # a latency of 4 us is twice what is asked for
-    closer, wider = ({"latency_us": 2.0, "gap": gap} for gap in (0.09, 0.15))
-    fences = [{}, {}, closer, closer, wider, wider]
-    assert ran == list(zip(METHODS, fences, strict=True))
-    automl.main(arguments)
-    assert len(ran) == len(METHODS)
-    report = (tmp_path / "out/report.md").read_text()
-    assert "2, 0.09" in report
-    assert "2, 0.15" in report
+    assert is_behind(task, difference, error, -0.5) == behind
 
 
-def test_a_fit_that_does_not_end_is_ended_and_written_down(tmp_path, monkeypatch):
-    monkeypatch.setattr(automl, "_LATE", 0.0)
-    monkeypatch.setattr(automl, "_MINUTE", 0.05)
-    one = job(tmp_path)
-    automl.run_apart(one)
-    assert "still running" in one.outcome["error"]
+def test_flamls_final_score_is_reached_at_the_smallest_budget_that_has_it():
+    ours = {("fenceline", 10): 1.0, ("fenceline", 30): 1.6, ("fenceline", 60): 1.7}
+    found, _ = results(ours | {("flaml", 60): 1.5, ("flaml", 30): 1.4, ("flaml", 10): 1.3})
+    judged = list(rival_verdicts(found))
+    assert verdict(judged, "final score").measured == "0.50"
+    assert verdict(judged, "55%").met
+    assert verdict(judged, "normalised score at 10 s").met is False
+    assert verdict(judged, "mean rank of single-model searches at 60 s").met
+    assert verdict(judged, "AutoGluon").met is None
 
 
-def test_the_process_of_a_job_keeps_the_reason_of_a_failure(tmp_path):
-    one = job(tmp_path, method="fenceline")  # there is no such table
-    automl.run_apart(one)
-    assert "FileNotFoundError" in one.outcome["error"]
+def test_a_failure_counts_as_a_constant():
+    found, runs = results({("fenceline", 60): 1.0})
+    failed = Run("toy", "flaml", 60, float("nan"), {"error": "killed"}, None, None)
+    found = Results.of([TOY], [*runs, failed])
+    assert found.score(TOY, "flaml", 60) == 0.5
+    assert found.normalised("flaml", 60) == 0.0
+    assert verdict(rival_verdicts(found), "55%").met
 
 
-def table_of(flaml, ours, closer, wider):
-    runs = {
-        "flaml": flaml, "fenceline": ours, "fenceline-fenced": closer, "fenceline-wider": wider
-    }  # fmt: skip
-    return {"toy": {name: {0: run} for name, run in runs.items()}}
+def test_rows_that_differ_are_not_compared():
+    _, runs = results({("fenceline", 60): 1.0, ("hgb", 0): 1.0})
+    other = Run("toy", "hgb", 0, 0.5, {}, 1 - runs[1].truth, runs[1].predicted)
+    with pytest.raises(ValueError, match="kept other rows of toy"):
+        Results.of([TOY], [runs[0], other]).difference(TOY, 60, "fenceline", "hgb")
 
 
-FENCE = {"bounds": {"latency_us": 5.0, "gap": 0.09}}
-INSIDE = outcome(latency_us=4.0, gap=0.05, auroc=0.8, certificate="certified") | FENCE
-OUTSIDE = outcome(latency_us=4.0, gap=0.095) | FENCE
-
-
-def test_the_report_judges_all_targets(tmp_path):
-    def report(ours, closer, wider):
-        return write_report(tmp_path, table_of(outcome(), ours, closer, wider), 120.0, "")
-
-    text, met = report(outcome(auroc=0.8985), INSIDE, INSIDE)
-    assert met
-    assert "-0.0015 from FLAML's; at least -0.002 is the target: met" in text
-    assert text.count("of 1: FLAML, free 0, FLAML, told 0, Fenceline 1 (1 certified)") == 2
-    assert not report(outcome(auroc=0.8975), INSIDE, INSIDE)[1]
-    assert not report(outcome(), OUTSIDE, INSIDE)[1]
-    text, met = report(outcome(), INSIDE, OUTSIDE)
+def test_the_report_names_failures_and_all_tables(tmp_path):
+    _, runs = results({("fenceline", 60): 1.0, ("hgb", 0): 1.0})
+    failed = Run("toy", "flaml", 60, float("nan"), {"error": "killed"}, None, None)
+    text, met = write_report(tmp_path, [TOY], [*runs, failed], "A trial.")
     assert not met
-    assert "Fenceline 0 (0 certified)" in text
-    rows = pd.read_csv(tmp_path / "runs.csv")
-    assert rows["method"].tolist() == ["flaml", "fenceline", "fenceline-fenced", "fenceline-wider"]
+    assert "- toy, flaml, 60 s: killed" in text
+    assert "| toy | 800 | AUROC |" in text
+    assert len(pd.read_csv(tmp_path / "runs.csv")) == 3
 
 
-def test_a_failed_fit_is_no_reason_for_a_better_mean(tmp_path):
-    assert math.isnan(mean_auroc({0: outcome(), 1: {"error": "killed"}}))
-    outcomes = table_of(outcome(), {"error": "killed"}, INSIDE, INSIDE)
-    text, met = write_report(tmp_path, outcomes, 9.0, "")
-    assert not met
-    assert "nan from FLAML's; at least -0.002 is the target: missed" in text
-
-
-def test_publishing_replaces_the_tables_and_nothing_else():
-    page = automl.PAGE.read_text()
-    once = automl.published(page, "| a | b |\n")
-    assert automl.published(once, "| c | d |\n") == once.replace("| a | b |", "| c | d |")
-    assert once.startswith(page.partition(automl._MARKS[0])[0])
-    assert once.endswith(page.partition(automl._MARKS[1])[2])
+def test_the_command_runs_resumes_and_reports(data, tmp_path, capsys):
+    arguments = ["--data", str(data), "--out", str(tmp_path / "out"), "--methods", "hgb"]
+    assert command.main([*arguments, "--tables", "toy", "--jobs", "1"]) == 1
+    record = tmp_path / "out/runs/toy-hgb-0s-seed0.json"
+    written = record.stat().st_mtime_ns
+    command.main([*arguments, "--tables", "toy", "--report-only"])
+    assert record.stat().st_mtime_ns == written
+    assert "Seed 0: 1 tables (rows): toy (800)." in capsys.readouterr().out
 
 
 @pytest.mark.parametrize(
     ("arguments", "words"),
     [
-        (["--seconds", "0"], "must be positive"),
-        (["--publish", "--seconds", "10"], "publish all six tables"),
-        (["--data", "no/such/place"], "there is no directory"),
-        (["--sets", "iris"], "invalid choice"),
+        (["--tables", "iris"], "there is no table 'iris'"),
+        (["--jobs", "0"], "must be at least 1. Got 0."),
+        (["--budgets", "7"], "invalid choice"),
     ],
 )
-def test_the_command_refuses_what_makes_no_sense(arguments, words, capsys):
+def test_the_command_refuses_what_makes_no_sense(data, arguments, words, capsys):
     with pytest.raises(SystemExit):
-        automl.options(arguments)
+        command.options(["--data", str(data), *arguments])
     assert words in capsys.readouterr().err
-
-
-def test_there_are_six_tables_and_files_do_not_collide(tmp_path):
-    assert len({dataset.name for dataset in SETS}) == 6
-    records = {job(tmp_path, method=method).record for method in METHODS}
-    assert len(records) == len(METHODS)
-    one = job(tmp_path)
-    one.keep(outcome())
-    assert json.loads(one.record.read_text())["settings"]["set"] == "toy"

@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 from sklearn.metrics import roc_auc_score
 
-from benchmarks.automl_plan import BATCH, SEARCH_SHARE, VOTES, WORKERS, DataSet, Job, split
+from benchmarks.fences_plan import BATCH, SEARCH_SHARE, VOTES, WORKERS, DataSet, Job, split
 from fenceline import FencelineClassifier, metrics
 from fenceline.metrics import Table
 from fenceline.metrics.trial import Rows, Trial

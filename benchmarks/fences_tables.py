@@ -8,7 +8,7 @@ from pathlib import Path
 from statistics import fmean
 from typing import Any, TypeAlias
 
-from benchmarks.automl_plan import EXTRA, Method
+from benchmarks.fences_plan import EXTRA, Method
 from benchmarks.harness import write_csv
 
 Outcome: TypeAlias = Mapping[str, Any]

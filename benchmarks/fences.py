@@ -20,7 +20,7 @@ import time
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
-from benchmarks.automl_plan import (
+from benchmarks.fences_plan import (
     DATA,
     EXTRA,
     GAP_SHARES,
@@ -31,12 +31,11 @@ from benchmarks.automl_plan import (
     Job,
     bounds_from,
 )
-from benchmarks.automl_tables import Outcomes, write_report
+from benchmarks.fences_tables import Outcomes, write_report
+from benchmarks.pages import publish
 
-OUT = Path("out/automl")
-PAGE, FIGURES = Path("docs/automl.md"), Path("docs/figures/automl")
-_MARKS = "<!-- tables -->", "<!-- end of tables -->"
-"""Between them the page has its tables."""
+OUT = Path("out/fences")
+PAGE, FIGURES = Path("docs/benchmarks/fences.md"), Path("docs/figures/fences")
 _LATE = 2.0
 """A fit that takes so many times its budget, and a minute more, is ended ..."""
 _MINUTE = 60.0
@@ -72,7 +71,7 @@ def run_apart(job: Job) -> None:
     job.directory.mkdir(parents=True, exist_ok=True)
     with job.record.with_suffix(".log").open("wb") as log:
         process = subprocess.Popen(
-            [sys.executable, "-m", "benchmarks.automl_fit"],
+            [sys.executable, "-m", "benchmarks.fences_fit"],
             stdin=subprocess.PIPE,
             stdout=log,
             stderr=log,
@@ -91,16 +90,9 @@ def run_apart(job: Job) -> None:
         job.keep({"error": f"the process ended with status {process.returncode}"})
 
 
-def published(page: str, tables: str) -> str:
-    """Return a page with other tables."""
-    before, _, rest = page.partition(_MARKS[0])
-    after = rest.partition(_MARKS[1])[2]
-    return f"{before}{_MARKS[0]}\n\n{tables}\n{_MARKS[1]}{after}"
-
-
 def options(arguments: Sequence[str] | None) -> argparse.Namespace:
     """Read the command line."""
-    parser = argparse.ArgumentParser(prog="python -m benchmarks.automl", description=__doc__)
+    parser = argparse.ArgumentParser(prog="python -m benchmarks.fences", description=__doc__)
     names = [dataset.name for dataset in SETS]
     parser.add_argument("--data", type=Path, default=DATA, help="directory of the tables")
     parser.add_argument("--sets", nargs="+", choices=names, help="some of the tables")
@@ -121,7 +113,7 @@ def options(arguments: Sequence[str] | None) -> argparse.Namespace:
     chosen = parser.parse_args(arguments)
     chosen.smoke = chosen.seconds != SECONDS or chosen.first_seed >= TUNING_SEEDS
     if chosen.out is None:
-        chosen.out = OUT.with_name("automl-smoke") if chosen.smoke else OUT
+        chosen.out = OUT.with_name("fences-smoke") if chosen.smoke else OUT
     if not chosen.seconds > 0 or chosen.seeds < 1:
         parser.error("--seconds and --seeds must be positive")
     if chosen.publish and (chosen.smoke or chosen.sets):
@@ -156,7 +148,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     text, met = write_report(chosen.out, outcomes, chosen.seconds, " ".join(remarks))
     print(f"\n{text}\ntables and runs are in {chosen.out}")
     if chosen.publish:
-        PAGE.write_text(published(PAGE.read_text(), text))
+        publish(PAGE, text)
         FIGURES.mkdir(parents=True, exist_ok=True)
         shutil.copy(chosen.out / "runs.csv", FIGURES)
     return int(not met or missing > 0)
