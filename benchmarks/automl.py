@@ -34,7 +34,7 @@ from benchmarks.automl_plan import (
 from benchmarks.automl_tables import Outcomes, write_report
 
 OUT = Path("out/automl")
-PAGE, FIGURES = Path("docs/automl.md"), Path("docs/figures/automl")
+PAGE, FIGURES = Path("docs/benchmarks/automl.md"), Path("docs/figures/automl")
 _MARKS = "<!-- tables -->", "<!-- end of tables -->"
 """Between them the page has its tables."""
 _LATE = 2.0
