@@ -18,7 +18,7 @@ from fenceline.search.admm.solvers import Bandit, Bayesian
 from fenceline.search.iterate import Iterate
 from fenceline.search.structured.acquisition import Acquisition
 from fenceline.search.structured.lattice import Lattice
-from fenceline.search.structured.module_ascent import Candidate, Search
+from fenceline.search.structured.module_ascent import Maximiser, Search
 from fenceline.search.structured.search import StructuredBO
 from fenceline.search.surrogates import pipeline_likelihood as shared_evidence
 from fenceline.search.surrogates.pipeline_kernel import Structure
@@ -89,7 +89,7 @@ class MeasuredBlocks(Search):
         theta: Array,
         rng: np.random.Generator,
         allows: object = None,
-    ) -> list[Candidate]:
+    ) -> list[Maximiser]:
         """Return promising pipelines of the block whose turn it is, best first."""
         assert allows is None, "the problems of the ablation have no rules"
 
@@ -103,7 +103,7 @@ class MeasuredBlocks(Search):
 
     def _hyper_parameters(
         self, value: Value, lattice: Lattice, z: Indices, theta: Array, rng: np.random.Generator
-    ) -> list[Candidate]:
+    ) -> list[Maximiser]:
         # All that is known with these choices, steps of every size from it, and random values;
         # then ever smaller steps from the best.
         known = theta[(z == z[0]).all(axis=1)][: self.elites]
@@ -126,7 +126,7 @@ class MeasuredBlocks(Search):
         z: Indices,
         theta: Array,
         rng: np.random.Generator,
-    ) -> list[Candidate]:
+    ) -> list[Maximiser]:
         # One theta holds the best known hyper-parameters of every algorithm that was tried.
         fixed = np.full(theta.shape[1], np.nan)
         tried = []
@@ -151,6 +151,6 @@ class MeasuredBlocks(Search):
         return _best_first(np.concatenate(seen_values), all_z, np.tile(fixed, (len(all_z), 1)))
 
 
-def _best_first(values: Array, z: Indices, theta: Array) -> list[Candidate]:
+def _best_first(values: Array, z: Indices, theta: Array) -> list[Maximiser]:
     order = np.argsort(-values, kind="stable")
-    return [Candidate(float(values[k]), tuple(int(j) for j in z[k]), theta[k]) for k in order]
+    return [Maximiser(float(values[k]), tuple(int(j) for j in z[k]), theta[k]) for k in order]

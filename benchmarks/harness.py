@@ -23,7 +23,7 @@ import numpy as np
 import fenceline as fl
 from benchmarks.incumbents import Trajectory
 from benchmarks.tables import write_csv
-from fenceline.minimize import Algorithm
+from fenceline.minimize import SearchAlgorithm
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,7 +45,7 @@ class Curve:
     """
 
     name: str
-    build: Callable[[], Algorithm]
+    build: Callable[[], SearchAlgorithm]
     needs: str = "fenceline"
     restart_after: int | None = None
 
@@ -233,7 +233,7 @@ def keep(
 
 
 @cache
-def _warm_up(problem: Callable[[int], fl.Problem], algorithm: Algorithm) -> None:
+def _warm_up(problem: Callable[[int], fl.Problem], algorithm: SearchAlgorithm) -> None:
     """Let lazy imports and caches happen once per process before the clock runs."""
     fl.minimize(problem(0), evaluations=40, seconds=0.3, algorithm=algorithm, seed=12345)
 

@@ -13,7 +13,7 @@ from benchmarks.failing import failing
 from benchmarks.harness import Curve
 from fenceline import ADMM, Problem, StructuredBO
 from fenceline.baselines import SMAC, JointBO, OptunaTPE, RandomSearch
-from fenceline.minimize import Algorithm
+from fenceline.minimize import SearchAlgorithm
 from fenceline.problems import artificial, classical
 
 FIRST_SEED, SEEDS, CLASSICAL_SEEDS = 100, 20, 10
@@ -22,7 +22,7 @@ TUNING_SEEDS = range(20)
 WORKERS = 8
 
 
-def _hyperopt() -> Algorithm:
+def _hyperopt() -> SearchAlgorithm:
     from benchmarks.peer_hyperopt import HyperoptTPE
 
     return HyperoptTPE()

@@ -30,7 +30,7 @@ from benchmarks.incumbents import Comparison, Runs, compare, quartiles, time_gri
 from benchmarks.plots import Band, plot_incumbents
 from fenceline import ADMM, Adaptive, Fixed
 from fenceline.baselines import JointBO, OptunaTPE, RandomSearch
-from fenceline.minimize import Algorithm
+from fenceline.minimize import SearchAlgorithm
 from fenceline.problems import artificial
 from fenceline.search.admm.solvers import Bayesian
 
@@ -43,7 +43,7 @@ JOINT_INITIAL = 10
 """Random points with which scikit-optimize begins, its own default."""
 
 
-def _skopt() -> Algorithm:
+def _skopt() -> SearchAlgorithm:
     from benchmarks.peer_skopt import SkoptJoint
 
     return SkoptJoint(initial=JOINT_INITIAL)

@@ -50,7 +50,7 @@ def draw() -> None:
         "ADMM(theta=Bayesian(), z=Bandit())": fl.ADMM(
             theta=Bayesian(), z=Bandit(), precision=fl.Fixed(6)
         ),
-        "ADMM()": fl.ADMM(),
+        "StructuredBO()": fl.StructuredBO(),
     }
     figure, axes = plt.subplots(1, 3, figsize=(12, 3.8), layout="constrained")
     x, k = np.meshgrid(np.linspace(0, 4, 200), np.linspace(0, 4, 200))

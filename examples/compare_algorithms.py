@@ -16,6 +16,7 @@ from fenceline.search.admm.solvers import Bandit, Bayesian
 
 problems = [artificial(seed=seed) for seed in range(3)]
 algorithms = {
+    "StructuredBO()": fl.StructuredBO(),
     "ADMM()": fl.ADMM(),
     "ADMM(theta=Bayesian(), z=Bandit())": fl.ADMM(theta=Bayesian(), z=Bandit()),
     "ADMM.paper()": fl.ADMM.paper(),

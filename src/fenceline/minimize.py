@@ -25,7 +25,7 @@ from fenceline.store import RunDirectory
 from fenceline.store.meta import plain
 
 
-class Algorithm(Protocol):
+class SearchAlgorithm(Protocol):
     """Anything `minimize` accepts as ``algorithm=``: it submits configurations until the budget is spent."""
 
     def iterates(
@@ -39,7 +39,7 @@ def minimize(
     *,
     evaluations: int | None = None,
     seconds: float | None = None,
-    algorithm: Algorithm | None = None,
+    algorithm: SearchAlgorithm | None = None,
     workers: int = 1,
     run_dir: str | Path | None = None,
     seed: int = 0,
@@ -55,7 +55,7 @@ def minimize(
         What to minimise and the constraints that must hold.
     evaluations, seconds : int, float
         The budget; at least one is needed, the first to be spent ends the run.
-    algorithm : Algorithm, optional
+    algorithm : SearchAlgorithm, optional
         What searches: :class:`StructuredBO` by default, :class:`ADMM`, or one of
         ``fenceline.baselines``.
     workers : int
@@ -125,7 +125,7 @@ def minimize(
     )
 
 
-def _describe(problem: Problem, algorithm: Algorithm, seed: int) -> dict[str, object]:
+def _describe(problem: Problem, algorithm: SearchAlgorithm, seed: int) -> dict[str, object]:
     """Return everything that decides what a run does."""
     rules = {"allowed": plain(problem.allowed)} if problem.allowed else {}
     starts = {"starts": [c.to_dict() for c in problem.starts]} if problem.starts else {}

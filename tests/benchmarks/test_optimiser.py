@@ -174,13 +174,13 @@ def test_a_fifth_of_random_pipelines_fails_and_the_optimum_does_not():
 def test_without_structure_no_module_has_an_effect_of_its_own(monkeypatch: pytest.MonkeyPatch):
     before = dict(shared_evidence._PRIORS)
     seen = []
-    explain = shared_evidence.Evidence.__call__
+    explain = shared_evidence.PipelineEvidence.__call__
 
-    def watched(self: shared_evidence.Evidence, logarithms: np.ndarray) -> object:
+    def watched(self: shared_evidence.PipelineEvidence, logarithms: np.ndarray) -> object:
         seen.append(np.exp(logarithms[-2 - 2 * len(self.parts) : -2]).max())
         return explain(self, logarithms)
 
-    monkeypatch.setattr(shared_evidence.Evidence, "__call__", watched)
+    monkeypatch.setattr(shared_evidence.PipelineEvidence, "__call__", watched)
     fl.minimize(artificial(SEED), evaluations=15, algorithm=WithoutStructure(), seed=SEED)
     assert seen
     assert max(seen) < 1e-9

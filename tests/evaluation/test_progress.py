@@ -12,8 +12,8 @@ from rich.table import Table
 from sklearn.base import clone
 
 from fenceline import Algorithm, FencelineClassifier, Integer, Module, Problem, Space, minimize
-from fenceline.evaluation.evaluator import Progress as State
-from fenceline.evaluation.progress import HEARTBEAT_SECONDS, Progress
+from fenceline.evaluation.evaluator import Progress
+from fenceline.evaluation.progress import HEARTBEAT_SECONDS, ProgressDisplay
 from fenceline.problem.problem import Evaluation
 from fenceline.search.iterate import Iterate
 
@@ -65,7 +65,7 @@ def test_library_prints_nothing_unless_asked(capfd):
 
 
 def test_without_a_terminal_every_improvement_is_a_line(capfd):
-    result = minimize(PROBLEM, evaluations=12, callbacks=[Progress(PROBLEM, evaluations=12)])
+    result = minimize(PROBLEM, evaluations=12, callbacks=[ProgressDisplay(PROBLEM, evaluations=12)])
     out, err = capfd.readouterr()
     assert out == ""
     best = result.trajectory[np.isfinite(result.trajectory)]
@@ -76,10 +76,10 @@ def test_without_a_terminal_every_improvement_is_a_line(capfd):
 
 def test_a_run_without_news_says_now_and_then_that_it_is_alive():
     console = Console(file=StringIO(), width=200)
-    show = Progress(PROBLEM, console=console)
+    show = ProgressDisplay(PROBLEM, console=console)
     best = evaluation(20)
     for count, seconds in enumerate([1.0, 2.0, 3.0, 1.5 + HEARTBEAT_SECONDS], start=1):
-        show(State(best, best, count, count, seconds))
+        show(Progress(best, best, count, count, seconds))
     lines = console.file.getvalue().splitlines()
     assert len(lines) == 2
     assert "new best" in lines[0]
@@ -87,10 +87,10 @@ def test_a_run_without_news_says_now_and_then_that_it_is_alive():
 
 
 def test_terminal_holds_one_panel_however_often_it_is_drawn(terminal):
-    show = Progress(PROBLEM, seconds=60, evaluations=10, console=terminal)
+    show = ProgressDisplay(PROBLEM, seconds=60, evaluations=10, console=terminal)
     best = evaluation(20)
     for count in range(1, 11):
-        show(State(evaluation(count), best, count, count // 2, float(count)))
+        show(Progress(evaluation(count), best, count, count // 2, float(count)))
     lines = screen(terminal.file.getvalue())
     assert len(lines) == 6
     assert "10 of 60 s, 10 of 10 evaluations, 50% feasible, minimising loss" in lines[0]
@@ -102,19 +102,19 @@ def test_terminal_holds_one_panel_however_often_it_is_drawn(terminal):
 
 
 def test_verbose_terminal_keeps_a_line_for_every_evaluation(terminal):
-    show = Progress(PROBLEM, verbosity=2, console=terminal)
+    show = ProgressDisplay(PROBLEM, verbosity=2, console=terminal)
     for count in range(1, 5):
-        show(State(evaluation(count), None, count, 0, count / 1000))
+        show(Progress(evaluation(count), None, count, 0, count / 1000))
     lines = screen(terminal.file.getvalue())
     panel = ["budget", "best", "last", "fence", "fence", "fence"]
     assert [line.split()[0] for line in lines] == ["1", "2", "3", "4", *panel]
 
 
 def test_before_anything_feasible_the_nearest_miss_is_held_against_the_fence(terminal):
-    show = Progress(PROBLEM, console=terminal)
-    show(State(evaluation(50), None, 1, 0, 1.0))
-    show(State(evaluation(28), None, 2, 0, 2.0))
-    show(State(evaluation(45), None, 3, 0, 3.0))
+    show = ProgressDisplay(PROBLEM, console=terminal)
+    show(Progress(evaluation(50), None, 1, 0, 1.0))
+    show(Progress(evaluation(28), None, 2, 0, 2.0))
+    show(Progress(evaluation(45), None, 3, 0, 3.0))
     lines = screen(terminal.file.getvalue())
     assert "none yet" in lines[1]
     assert "latency_us <= 30: 33  outside" in lines[3]
@@ -123,8 +123,8 @@ def test_before_anything_feasible_the_nearest_miss_is_held_against_the_fence(ter
 @pytest.mark.parametrize(("k", "cells"), [(1, 4), (10, 10), (25, 20), (50, 20)])
 def test_bar_is_full_at_the_fence(terminal, k, cells):
     problem = Problem(SPACE, measure, constraints=["latency_us <= 30"])
-    show = Progress(problem, console=terminal)
-    show(State(evaluation(k, problem), None, 1, 0, 1.0))
+    show = ProgressDisplay(problem, console=terminal)
+    show(Progress(evaluation(k, problem), None, 1, 0, 1.0))
     fence = terminal.file.getvalue().splitlines()[-1]
     # What is used is drawn in colour, the rest in grey (90).
     used = sum(len(run) for run in re.findall(r"\x1b\[3[12]m([━╸]+)", fence))
@@ -135,7 +135,7 @@ def test_bar_is_full_at_the_fence(terminal, k, cells):
 def test_failed_evaluation_is_shown_with_its_reason(capfd):
     space = Space([Module("model", [Algorithm("knn", {"k": Integer(12, 14)})])])
     problem = Problem(space, measure, constraints=["latency_us <= 30"])
-    minimize(problem, evaluations=3, callbacks=[Progress(problem, verbosity=2)])
+    minimize(problem, evaluations=3, callbacks=[ProgressDisplay(problem, verbosity=2)])
     [line] = [line for line in capfd.readouterr().err.splitlines() if "k=13" in line]
     assert "last (error)" in line
     assert "unlucky" in line
@@ -144,7 +144,7 @@ def test_failed_evaluation_is_shown_with_its_reason(capfd):
 def test_names_are_shown_as_they_are_not_as_markup(terminal):
     space = Space([Module("model", [Algorithm("[red]knn[/nonsense]")])])
     problem = Problem(space, lambda configuration: {"loss": 1.0})
-    minimize(problem, evaluations=1, callbacks=[Progress(problem, console=terminal)])
+    minimize(problem, evaluations=1, callbacks=[ProgressDisplay(problem, console=terminal)])
     assert "[red]knn[/nonsense]" in terminal.file.getvalue()
 
 
@@ -163,9 +163,9 @@ def test_notebook_gets_one_display_that_is_updated(monkeypatch):
     module.display = display
     monkeypatch.setitem(sys.modules, "IPython", ModuleType("IPython"))
     monkeypatch.setitem(sys.modules, "IPython.display", module)
-    show = Progress(PROBLEM, console=Console(file=StringIO(), force_jupyter=True))
+    show = ProgressDisplay(PROBLEM, console=Console(file=StringIO(), force_jupyter=True))
     for count in range(1, 4):
-        show(State(evaluation(count), None, count, 0, float(count)))
+        show(Progress(evaluation(count), None, count, 0, float(count)))
     assert len(shown) == 1
     assert len(updated) == 2
     assert all(isinstance(panel, Table) for panel in shown + updated)
@@ -174,13 +174,13 @@ def test_notebook_gets_one_display_that_is_updated(monkeypatch):
 
 def test_iteration_is_shown_where_the_run_tells_it(terminal):
     @dataclass(frozen=True)
-    class Told(State):
+    class Told(Progress):
         iterate: Iterate | None = None
 
     none = np.zeros(0)
     iterate = Iterate(7, (0,), ((),), none, none, none, none, 1.5, 0.25, 0.125, 3, {"a <= 1": 0.5})
     told = Told(evaluation(1), None, count=1, feasible=0, seconds=1.0, iterate=iterate)
-    Progress(PROBLEM, console=terminal)(told)
+    ProgressDisplay(PROBLEM, console=terminal)(told)
     last = screen(terminal.file.getvalue())[-1]
     assert "iteration 7" in last
     assert "residuals 0.25 primal, 0.12 dual, rho 1.5; a <= 1 costs 0.5" in last
@@ -197,7 +197,7 @@ def test_estimator_shows_the_search_if_it_is_asked_to(capfd):
 
 
 def test_estimator_with_a_display_can_be_cloned(capfd):
-    show = Progress(PROBLEM, evaluations=3)
+    show = ProgressDisplay(PROBLEM, evaluations=3)
     minimize(
         PROBLEM, evaluations=3, callbacks=[show]
     )  # it has a console now, which cannot be copied

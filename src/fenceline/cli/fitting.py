@@ -165,7 +165,7 @@ def _search(
 
     from fenceline.cli import show
     from fenceline.cli.job import prepare
-    from fenceline.cli.outcome import Outcome
+    from fenceline.cli.outcome import FitRecord
 
     console = Console(stderr=as_json)
     with show.notes():
@@ -187,7 +187,7 @@ def _search(
                 _clear(directory, started)
                 raise
             refusal = problem
-        outcome = Outcome(model, refusal, spent)
+        outcome = FitRecord(model, refusal, spent)
         outcome.write(directory)
         recorded.to_toml(directory / CONFIG)
     summary = outcome.summary(directory)

@@ -25,7 +25,7 @@ ANSWERED, WRONG_USE, NOTHING_INSIDE, INTERRUPTED = 0, 2, 3, 130
 
 
 @dataclass(frozen=True)
-class Outcome:
+class FitRecord:
     """A model inside the fence, or the reason why there is none."""
 
     model: Any

@@ -269,7 +269,7 @@ class FencelineEstimator(CallbackSupportMixin, BaseEstimator):  # type: ignore[m
         from fenceline.evaluation import progress
 
         return [
-            progress.Progress(
+            progress.ProgressDisplay(
                 problem, seconds=seconds, evaluations=self.evaluations, verbosity=self.verbose
             )
         ]

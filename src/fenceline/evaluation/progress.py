@@ -2,7 +2,7 @@
 
 The library prints nothing unless asked; this is how to ask::
 
-    minimize(problem, seconds=60, callbacks=[Progress(problem, seconds=60)])
+    minimize(problem, seconds=60, callbacks=[ProgressDisplay(problem, seconds=60)])
 
 Nothing runs beside the search and nothing has to be closed: the run itself redraws the panel after
 an evaluation, for a thread that does so would disturb the latencies that are measured.
@@ -20,7 +20,7 @@ from rich.segment import ControlType
 from rich.table import Table
 from rich.text import Text
 
-from fenceline.evaluation.evaluator import Progress as State
+from fenceline.evaluation.evaluator import Progress
 from fenceline.problem.constraint import Constraint
 from fenceline.problem.problem import Evaluation, Problem
 from fenceline.search.iterate import Iterate
@@ -31,7 +31,7 @@ _REDRAW_SECONDS = 0.1
 _BAR_WIDTH = 20
 
 
-class Progress:
+class ProgressDisplay:
     """Shows a run: time and evaluations spent, the best feasible pipeline, and how near the fence is.
 
     Parameters
@@ -76,7 +76,7 @@ class Progress:
             console=self.console,
         )
 
-    def __call__(self, state: State) -> None:
+    def __call__(self, state: Progress) -> None:
         """Show one more evaluation."""
         if self.verbosity <= 0:
             return
@@ -98,7 +98,7 @@ class Progress:
             _say(self.console, self._line(state, improved))
             self._spoke_at = state.seconds
 
-    def panel(self, state: State) -> Table:
+    def panel(self, state: Progress) -> Table:
         """Return what is drawn: the budget, the best, the last, every constraint, the algorithm."""
         rows = Table.grid(padding=(0, 2, 0, 0), expand=True)
         rows.add_column(style="dim", width=6)
@@ -123,14 +123,14 @@ class Progress:
             rows.add_row("ADMM", f"iteration {iterate.t}", Text(_residuals(iterate)))
         return rows
 
-    def _spent(self, state: State) -> Iterator[float]:
+    def _spent(self, state: Progress) -> Iterator[float]:
         """Yield the shares of the budget that are spent."""
         if self.seconds is not None:
             yield min(1.0, state.seconds / self.seconds)
         if self.evaluations is not None:
             yield min(1.0, state.count / self.evaluations)
 
-    def _budget(self, state: State) -> str:
+    def _budget(self, state: Progress) -> str:
         time = f"{state.seconds:.0f}" + ("" if self.seconds is None else f" of {self.seconds:g}")
         full = state.count - state.looks
         count = f"{full}" + ("" if self.evaluations is None else f" of {self.evaluations}")
@@ -138,7 +138,7 @@ class Progress:
         share = state.feasible / max(full, 1)
         return f"{time} s, {count} evaluations{looks}, {share:.0%} feasible"
 
-    def _line(self, state: State, improved: bool) -> str:
+    def _line(self, state: Progress, improved: bool) -> str:
         best = "none yet" if state.best is None else f"{state.best.objective:.5g}"
         subject = state.best if improved and state.best is not None else state.evaluation
         word = "new best" if improved else f"last ({_outcome(state.evaluation)})"
@@ -146,7 +146,7 @@ class Progress:
         admm = "" if iterate is None else f", iteration {iterate.t}"
         return f"{self._budget(state)}{admm}, best {best}; {word}: {_pipeline(subject)}"
 
-    def _draw(self, console: Console, state: State) -> None:
+    def _draw(self, console: Console, state: Progress) -> None:
         panel = self.panel(state)
         if console.is_jupyter:
             self._draw_in_notebook(panel)

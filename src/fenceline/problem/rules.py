@@ -23,7 +23,7 @@ _RELATIONS = {"<": lt, "<=": le, ">": gt, ">=": ge}
 
 
 @dataclass(frozen=True, slots=True)
-class Part:
+class Pattern:
     """Some algorithms of a module and, for each named hyper-parameter, some of its values."""
 
     module: str
@@ -42,7 +42,7 @@ class Part:
 class Forbid:
     """Pipelines that have all these parts together are not allowed; made by :func:`forbid`."""
 
-    parts: tuple[Part, ...]
+    parts: tuple[Pattern, ...]
 
     def __call__(self, configuration: Configuration) -> bool:
         """Tell whether at least one of the parts is absent."""
@@ -171,14 +171,14 @@ def broken(rules: Sequence[Rule], configuration: Configuration) -> int:
     return count
 
 
-def _part(module: str, given: object) -> Part:
+def _part(module: str, given: object) -> Pattern:
     if isinstance(given, str):
-        return Part(module, (given,))
+        return Pattern(module, (given,))
     if isinstance(given, tuple) and len(given) == 2 and isinstance(given[1], Mapping):
         values = tuple((str(name), _several(value)) for name, value in given[1].items())
-        return Part(module, (given[0],), values)
+        return Pattern(module, (given[0],), values)
     if isinstance(given, Collection) and given and all(isinstance(a, str) for a in given):
-        return Part(module, tuple(given))
+        return Pattern(module, tuple(given))
     raise DefinitionError(
         f"forbid: module {module!r} needs an algorithm, a list of algorithms, or (algorithm, "
         f"{{hyper_parameter: value}}). Got {given!r}."

@@ -9,7 +9,7 @@ import pytest
 from fenceline.evaluation.engines.engine import Outcome
 from fenceline.evaluation.engines.serial import call
 from fenceline.evaluation.evaluator import Desk
-from fenceline.minimize import Algorithm, minimize
+from fenceline.minimize import SearchAlgorithm, minimize
 from fenceline.problem.configuration import Configuration
 from fenceline.problem.constraint import metric
 from fenceline.problem.parameter import Categorical, Integer, Real
@@ -135,7 +135,7 @@ class AlgorithmSuite:
 
     Attributes
     ----------
-    algorithm : Algorithm, or a callable without arguments that makes one
+    algorithm : SearchAlgorithm, or a callable without arguments that makes one
         What is tested: anything that `minimize` accepts as ``algorithm=``.
     budget : int
         Evaluations of one run; more than the algorithm's random start.
@@ -267,11 +267,11 @@ class AlgorithmSuite:
         assert len(desk.history) == len(set(recorder.asked)) == self.budget
         assert not desk.pending
 
-    def _make(self) -> Algorithm:
+    def _make(self) -> SearchAlgorithm:
         """Return the algorithm, freshly made where a factory was given."""
         algorithm = type(self).algorithm  # from the class, so that a function is not bound
         ready = hasattr(algorithm, "iterates") and not isinstance(algorithm, type)
-        return cast(Algorithm, algorithm if ready else algorithm())
+        return cast(SearchAlgorithm, algorithm if ready else algorithm())
 
 
 class _Tardy:

@@ -5,7 +5,7 @@ from fenceline.problems import artificial
 from fenceline.search.structured.acquisition import Chance, ConstrainedImprovement
 from fenceline.search.surrogates.pipeline_gp import condition
 from fenceline.search.surrogates.pipeline_kernel import Amplitudes, Structure
-from fenceline.search.surrogates.pipeline_likelihood import Evidence
+from fenceline.search.surrogates.pipeline_likelihood import PipelineEvidence
 
 SPACE = artificial(0).space
 STRUCTURE = Structure(SPACE)
@@ -16,7 +16,9 @@ def process(seed=0, count=20):
     z, theta = zip(*(SPACE.encode(SPACE.sample(rng)) for _ in range(count)), strict=True)
     parts = STRUCTURE.parts(np.array(z), np.array(theta))
     y = rng.standard_normal(count)
-    return condition(STRUCTURE, Amplitudes.of(Evidence.of(STRUCTURE, parts, y).centre, 4), parts, y)
+    return condition(
+        STRUCTURE, Amplitudes.of(PipelineEvidence.of(STRUCTURE, parts, y).centre, 4), parts, y
+    )
 
 
 MEANS = np.array([-2.0, -0.5, 0.0, 0.7, 30.0])

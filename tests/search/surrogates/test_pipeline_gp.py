@@ -6,7 +6,7 @@ import pytest
 from fenceline.problems import artificial
 from fenceline.search.surrogates.pipeline_gp import JITTER, condition
 from fenceline.search.surrogates.pipeline_kernel import Amplitudes, Structure, assemble
-from fenceline.search.surrogates.pipeline_likelihood import Evidence, fit
+from fenceline.search.surrogates.pipeline_likelihood import PipelineEvidence, fit
 
 PROBLEM = artificial(4)
 STRUCTURE = Structure(PROBLEM.space)
@@ -28,7 +28,7 @@ def fitted(count=50):
 
 def test_gradient_of_the_evidence_equals_finite_differences():
     parts, y = data(25)
-    evidence = Evidence.of(STRUCTURE, parts, y)
+    evidence = PipelineEvidence.of(STRUCTURE, parts, y)
     rng = np.random.default_rng(0)
     point = evidence.centre + 0.3 * rng.standard_normal(len(evidence.centre))
     _, gradient = evidence(point)
@@ -41,7 +41,7 @@ def test_gradient_of_the_evidence_equals_finite_differences():
 
 def test_fitting_improves_on_the_prior():
     parts, y = data(40)
-    evidence = Evidence.of(STRUCTURE, parts, y)
+    evidence = PipelineEvidence.of(STRUCTURE, parts, y)
     assert fit(STRUCTURE, parts, y)[0] < evidence(evidence.centre)[0]
 
 

@@ -31,7 +31,7 @@ _MOST_ASKED = 64  # components per start and module that the rules are asked abo
 
 
 @dataclass(frozen=True, slots=True)
-class Candidate:
+class Maximiser:
     """A pipeline and the log acquisition it promises."""
 
     value: float
@@ -59,7 +59,7 @@ class Search:
         theta: Array,
         rng: np.random.Generator,
         allows: Allows | None = None,
-    ) -> list[Candidate]:
+    ) -> list[Maximiser]:
         """Return promising pipelines, best first; `z` and `theta` hold what is known, best first."""
         climb = Climb(acquisition, structure, rng, allows)
         modules = structure.space.modules
@@ -90,7 +90,7 @@ class Search:
         starts = np.arange(min(self.starts, len(elite_z)))
         chosen, values = climb(pools, np.tile(starts[:, None], len(modules)), self.sweeps)
         found = [
-            Candidate(float(values[s]), *_assembled(structure, pools, chosen[s]))
+            Maximiser(float(values[s]), *_assembled(structure, pools, chosen[s]))
             for s in np.argsort(-values, kind="stable")
         ]
 
@@ -98,12 +98,12 @@ class Search:
         refined = self._refine(climb, lattice, found[0], rng)
         value, moved = ascend(acquisition, structure, refined.z, refined.theta)
         if value > refined.value:
-            found.insert(0, Candidate(value, refined.z, moved))
+            found.insert(0, Maximiser(value, refined.z, moved))
         return [found[0], refined, *found[1:]]
 
     def _refine(
-        self, climb: Climb, lattice: Lattice, candidate: Candidate, rng: np.random.Generator
-    ) -> Candidate:
+        self, climb: Climb, lattice: Lattice, candidate: Maximiser, rng: np.random.Generator
+    ) -> Maximiser:
         structure = climb.structure
         for size in 0.2 * 0.2 ** np.arange(self.rounds):
             rows = np.repeat(candidate.theta[None], self.local + 1, axis=0)
@@ -111,7 +111,7 @@ class Search:
             pools = [climb.pool(i, np.full(len(rows), j), rows) for i, j in enumerate(candidate.z)]
             chosen, values = climb(pools, np.zeros((1, len(pools)), dtype=np.intp), 1)
             if values[0] > candidate.value:
-                candidate = Candidate(float(values[0]), *_assembled(structure, pools, chosen[0]))
+                candidate = Maximiser(float(values[0]), *_assembled(structure, pools, chosen[0]))
         return candidate
 
 

@@ -40,7 +40,7 @@ def fit(
     steps: int = 40,
 ) -> tuple[float, Array]:
     """Return the smallest negative log density downhill from `start`, and where it lies (in logarithms)."""
-    evidence = Evidence.of(structure, parts, z)
+    evidence = PipelineEvidence.of(structure, parts, z)
     end = minimize(
         evidence,
         np.clip(evidence.centre if start is None else start, evidence.low, evidence.high),
@@ -53,7 +53,7 @@ def fit(
 
 
 @dataclass(frozen=True, slots=True)
-class Evidence:
+class PipelineEvidence:
     """Negative log posterior density of the hyper-parameters' logarithms."""
 
     structure: Structure
@@ -65,7 +65,7 @@ class Evidence:
     high: Array
 
     @classmethod
-    def of(cls, structure: Structure, parts: Sequence[Part], z: Array) -> Evidence:
+    def of(cls, structure: Structure, parts: Sequence[Part], z: Array) -> PipelineEvidence:
         """Attach the priors that suit the structure."""
         widths = [c.stop - c.start for module in structure.space.columns for c in module]
         roots = np.repeat(np.sqrt(np.array(widths, dtype=np.float64)), widths)
