@@ -86,7 +86,7 @@ def test_the_question_the_model_and_its_certificate_are_shown(quick):
         "bad loans granted <= 0.9",
         "4 pipelines measured in",
         "estimator  LogisticRegression(C=",
-        "threshold  Threshold(log_odds=",
+        "threshold  log-odds ",
         "1 - balanced accuracy",
         "Certified: all three hold on 891 applicants the search never saw, at 95% confidence.",
         "fenceline fit",
@@ -129,7 +129,7 @@ def test_ctrl_c_shows_what_there_is_and_ends_with_code_130(quick):
 
 
 def test_what_would_have_won_without_the_fence_is_told(quick):
-    # Decisions at even odds come first, and grant half of the bad loans.
+    # At the threshold that is best without a fence, a third of the bad loans is granted.
     result = run(*LOOSE[:4], "--bad-loans", "0.02")
     told = " ".join(result.stdout.split())
     assert "would have won with 0." in told

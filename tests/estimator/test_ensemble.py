@@ -5,6 +5,7 @@ from dataclasses import replace
 import numpy as np
 import pandas as pd
 import pytest
+from scipy.special import expit
 from sklearn.datasets import make_friedman1
 from sklearn.ensemble import VotingClassifier, VotingRegressor
 from sklearn.model_selection import FixedThresholdClassifier
@@ -127,14 +128,16 @@ def test_numbers_are_averaged():
 
 
 def test_a_voter_keeps_to_the_fence_as_a_whole_and_survives_a_file(tmp_path):
-    table = pd.DataFrame(X, columns=list("abcdef")).assign(town=rng.choice(["Oslo", "Bern"], 240))
+    town = np.random.default_rng(0).choice(["Oslo", "Bern"], 240)
+    table = pd.DataFrame(X, columns=list("abcdef")).assign(town=town)
     fence = [metrics.false_positive_rate() <= 0.4, metrics.score_gap("roc_auc", "town") <= 0.5]
     model = FencelineClassifier(
         objective="roc_auc", space=SPACE, evaluations=10, cv=2, ensemble=4, constraints=fence
     )
     model.fit(table, Y)
-    # Error rates depend on decisions, so there is a threshold: the voter has one of its own.
+    # Error rates depend on decisions, so there is a threshold: computed for the vote as a whole.
     assert type(model.best_pipeline_) is FixedThresholdClassifier
+    assert model.best_pipeline_.threshold == expit(model.best_metrics_["threshold"])
     assert type(model.best_pipeline_.estimator_) is VotingClassifier
     assert model.best_metrics_["false_positive_rate"] <= 0.4
     assert model.best_metrics_["loss(roc_auc)"] < model.result_.best.objective
@@ -142,6 +145,40 @@ def test_a_voter_keeps_to_the_fence_as_a_whole_and_survives_a_file(tmp_path):
     again = load(tmp_path / "model")
     assert np.array_equal(again.predict_proba(table), model.predict_proba(table))
     assert again.best_configuration_ == model.best_configuration_
+
+
+def test_members_are_chosen_by_what_they_are_worth_together_at_their_best_threshold():
+    known = {m.name: m for m in (metrics.loss("balanced_accuracy"), metrics.false_positive_rate())}
+    fence = [metrics.false_positive_rate() <= 0.3]
+    cv = CrossValidation(
+        metrics.Table(X, Y, "binary"), known, fence, folds=2, objective="loss(balanced_accuracy)"
+    )
+    problem = Problem(SPACE, cv, "loss(balanced_accuracy)", fence)
+    draws = np.random.default_rng(0)
+    evaluations = []
+    for configuration in {SPACE.sample(draws) for _ in range(12)}:
+        measured = cv(configuration)
+        found = problem.check(measured)
+        evaluations.append(
+            Evaluation(
+                configuration,
+                found,
+                found[problem.objective],
+                problem.violation(found),
+                details=problem.details(measured),
+            )
+        )
+    voters = assemble(problem, cv, evaluations, 6, math.inf)
+    assert voters is not None
+    assert len(set(voters.members)) > 1
+    assert voters.metrics["false_positive_rate"] <= 0.3
+    assert voters.metrics[problem.objective] < best(evaluations)
+    at = np.argmin(np.abs(voters.curve.log_odds - voters.threshold))
+    assert voters.curve.values["false_positive_rate"][at] == pytest.approx(
+        voters.metrics["false_positive_rate"], abs=1e-3
+    )
+    trial = voters.fit(cv, *cv.splits[0])
+    assert trial.pipeline.threshold == expit(voters.threshold)
 
 
 def test_thresholds_of_the_same_model_are_no_second_opinion():

@@ -11,6 +11,7 @@ from rich.text import Text
 from fenceline.certificate.certify import Certificate, Check
 from fenceline.demo.credit import space
 from fenceline.pipelines.fitting.thresholds import describe_threshold
+from fenceline.pipelines.threshold_curve import without_fence
 from fenceline.problem.constraint import Constraint
 from fenceline.result.result import Result
 
@@ -110,7 +111,8 @@ def answer(console: Console, model: Any) -> None:
 def outside(console: Console, model: Any) -> None:
     """Print what a search without a fence would have taken."""
     result: Result = model.result_
-    measured = [e for e in result.full if e.ok]
+    # At their own best thresholds: a fence around decisions moves those first.
+    measured = [without_fence(e, result.problem) for e in result.full if e.ok]
     refused = [e for e in measured if not e.feasible]
     if not refused:
         return

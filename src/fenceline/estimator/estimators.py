@@ -53,15 +53,15 @@ class FencelineClassifier(ClassifierMixin, FencelineEstimator):  # type: ignore[
     confidence : float
         Of the certificate as a whole.
     search_threshold : bool
-        Whether the decision threshold between two classes is searched like a hyper-parameter when
-        the objective or a constraint depends on decisions (error rates, accuracy, F1, shares
-        selected, functions of your own). False keeps to even odds. A space that has a module
-        "threshold" is left as it is; :func:`fenceline.pipelines.with_threshold` adds it with a
-        range of your own.
+        Whether every measurement computes the best decision threshold between two classes inside
+        the fence, when the objective or a constraint depends on decisions (error rates, accuracy,
+        F1, shares selected, functions of your own). False keeps to even odds. A space that has a
+        module "threshold" (:func:`fenceline.pipelines.with_threshold`) is searched for it instead.
     search_emphasis : bool
-        Whether it is searched how much the rows of each group count in fitting the model, when a
-        constraint or the objective compares groups (the first that does; at most eight groups).
-        Models that take no weights are fitted evenly. False lets all groups count the same;
+        Whether it is searched how much rows count in fitting the model, by group and class, when a
+        constraint or the objective compares groups (the first column; further ones are crossed
+        with it where rows are many). Models that take no weights are fitted evenly. False lets all
+        rows count the same;
         :func:`fenceline.pipelines.with_emphasis` adds it to a space with a range of your own.
     ensemble : int, optional
         How many votes a committee of pipelines may have. It is chosen among the feasible ones, and

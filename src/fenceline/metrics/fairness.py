@@ -95,6 +95,10 @@ class ScoreGap(GroupMetric):
         """Return the largest difference between groups."""
         return float(np.ptp(parts))
 
+    def combine_each(self, parts: Floats) -> Floats:
+        """Return the largest difference in each row."""
+        return np.asarray(np.ptp(parts, axis=1))
+
 
 @dataclass(frozen=True, slots=True, eq=False)
 class SelectionRates(GroupMetric):
@@ -134,6 +138,10 @@ class SelectionRates(GroupMetric):
         """Return the largest difference."""
         return float(np.ptp(parts))
 
+    def combine_each(self, parts: Floats) -> Floats:
+        """Return the largest difference in each row."""
+        return np.asarray(np.ptp(parts, axis=1))
+
 
 class SelectionRatio(SelectionRates):
     """The smallest selection rate divided by the largest."""
@@ -145,6 +153,10 @@ class SelectionRatio(SelectionRates):
         """Return the smallest rate divided by the largest."""
         # Nobody selected anywhere: nobody is treated worse. fairlearn leaves it undefined.
         return float(parts.min() / parts.max()) if parts.max() > 0 else 1.0
+
+    def combine_each(self, parts: Floats) -> Floats:
+        """Return the smallest rate divided by the largest, in each row."""
+        return np.array([self.combine(row) for row in parts])
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -195,6 +207,10 @@ class EqualizedOdds(GroupMetric):
     def combine(self, parts: Parts) -> float:
         """Return the larger gap."""
         return float(np.ptp(parts.reshape(2, -1), axis=1).max())
+
+    def combine_each(self, parts: Floats) -> Floats:
+        """Return the larger gap in each row."""
+        return np.asarray(np.ptp(parts.reshape(len(parts), 2, -1), axis=2).max(axis=1))
 
     def _rate(self, trial: Trial, label: str, rows: Rows, truth: int) -> float:
         cases = rows[trial.target[rows] == truth]

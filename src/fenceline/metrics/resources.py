@@ -103,7 +103,7 @@ def latency_us(batch: int = 1) -> Latency:
     The value is the fastest of several predictions after a warm-up, in processor time on one
     thread; the 95 % quantile and the standard error are reported beside it. With a batch of 1, the
     real-time case, a scikit-learn pipeline costs several hundred. Probabilities are predicted where
-    there are any, and decisions where their threshold was searched.
+    there are any, and decisions where they have a threshold.
     """
     size = _positive("latency_us", batch)
     return Latency("latency_us" if size == 1 else f"latency_us(batch={size})", size)
@@ -148,7 +148,7 @@ def _times(pipeline: Any, rows: Any) -> NDArray[np.float64]:
 def _predictor(pipeline: Any) -> Any:
     """Return what is timed, which is what gets deployed.
 
-    Decisions where their threshold was searched, else probabilities if there are any.
+    Decisions where they have a threshold, else probabilities if there are any.
     """
     model = pipeline[-1] if isinstance(pipeline, Pipeline) else pipeline
     if isinstance(model, FixedThresholdClassifier):

@@ -139,6 +139,10 @@ class Loss(PipelineMetric):
         """Turn the metric's value round."""
         return self.bounded - self.of.combine(parts)
 
+    def combine_each(self, parts: Floats) -> Floats:
+        """Turn the metric's values round."""
+        return np.asarray(float(self.bounded) - self.of.combine_each(parts))
+
     def error(self, parts: Floats, variances: Floats) -> Floats:
         """Return the metric's own error."""
         return self.of.error(parts, variances)

@@ -1,7 +1,7 @@
 """What a pipeline's decisions are worth at every threshold: a record, and the threshold to choose."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -9,6 +9,7 @@ from numpy.typing import NDArray
 
 from fenceline.metrics.decisions import Floats
 from fenceline.problem.constraint import Constraint
+from fenceline.problem.problem import Evaluation, Problem
 
 CURVE = "curve"
 """Under which the details of an evaluation have it."""
@@ -130,6 +131,22 @@ class ThresholdCurve:
             {name: _read(values) for name, values in found["values"].items()},
             {name: _read(errors) for name, errors in found["errors"].items()},
         )
+
+
+def without_fence(evaluation: Evaluation, problem: Problem) -> Evaluation:
+    """Return an evaluation as it would have been without constraints: at the best threshold of its curve."""
+    curve = ThresholdCurve.of(evaluation.details)
+    if curve is None:
+        return evaluation
+    at = curve.choose(problem.objective, ())
+    values = {name: float(values[at]) for name, values in curve.values.items()}
+    metrics = {n: values.get(n, value) for n, value in evaluation.metrics.items()}
+    return replace(
+        evaluation,
+        metrics=metrics,
+        objective=metrics[problem.objective],
+        violation=problem.violation(metrics, evaluation.errors),
+    )
 
 
 def _written(numbers: Floats, digits: int = 4) -> list[float | None]:

@@ -83,6 +83,8 @@ class Explanation:
     stopped: int
     """How many were being measured when the budget ended."""
     certificate: tuple[str, ...]
+    threshold: str | None = None
+    """Where the model decides between two classes, if that was computed."""
 
     def to_dict(self) -> dict[str, Any]:
         """Return the facts in JSON's types."""
@@ -104,6 +106,8 @@ class Explanation:
             yield self.message
             return
         yield self.pipeline
+        if self.threshold is not None:
+            yield f"decides at {self.threshold}, computed from the scores of the folds."
         assert self.value is not None
         assert self.lowest is not None
         if self.members > 1:
@@ -221,6 +225,7 @@ def explain(
         dict(failures.most_common(_MOST_REASONS)),
         sum(e.status == "cancelled" for e in result.full),
         tuple(_sureness(certificate, problem, found)),
+        subject.threshold if found else None,
     )
 
 
