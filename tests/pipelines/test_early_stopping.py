@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.datasets import make_classification
 
 from fenceline import ADMM, Problem, metrics, minimize
@@ -9,8 +10,9 @@ from fenceline.baselines import RandomSearch
 from fenceline.evaluation.incumbent import Incumbent, wants_incumbent
 from fenceline.metrics import Table
 from fenceline.metrics.metric import Reading
+from fenceline.metrics.trial import Trial
 from fenceline.pipelines import CrossValidation, drop, named_space, only, preparation
-from fenceline.pipelines.early_stopping import surely_beaten
+from fenceline.pipelines.early_stopping import fold_error, surely_beaten
 from fenceline.problem.parameter import Real
 from fenceline.problem.space import Algorithm, Module, Space
 
@@ -47,6 +49,20 @@ def rival(*folds):
 
 def seen(*values):
     return [Reading(np.array([1.0 - value])) for value in values]
+
+
+class Scores(ClassifierMixin, BaseEstimator):
+    """A fitted model that has seen every row's score."""
+
+    classes_ = np.array([0, 1])
+
+    def predict_proba(self, X):
+        return np.column_stack([1 - X[:, 0], X[:, 0]])
+
+
+def scored_trial(truth, scores):
+    rows = np.arange(len(truth))
+    return Trial(Scores(), Table(scores[:, None], truth, "binary"), rows)
 
 
 def test_a_pipeline_far_behind_the_incumbent_stops_early_and_shows_what_it_was_measured_on():
@@ -93,6 +109,66 @@ def test_equal_pipelines_are_hardly_ever_stopped():
         readings = seen(*ours)
         stopped += any(surely_beaten(LOSS, readings[:k], rival(*theirs)) for k in (1, 2, 3, 4))
     assert stopped < 20
+
+
+@pytest.mark.parametrize(
+    ("values", "stops"),
+    [((0.16,), True), ((0.12,), False), ((0.12, 0.16), True), ((0.12, 0.1205), False)],
+)
+def test_where_the_error_of_a_fold_is_known_clear_losers_stop_sooner(values, stops):
+    # With the folds alone, 7 of their spreads and a tenth of the loss: beyond .18.
+    best = rival(0.10, 0.11, 0.12)
+    assert not surely_beaten(LOSS, seen(0.16), best)
+    assert surely_beaten(LOSS, seen(*values), best, [0.008] * len(values)) is stops
+
+
+def test_an_error_that_is_not_known_in_every_fold_is_not_used():
+    best = rival(0.10, 0.11, 0.12)
+    assert not surely_beaten(LOSS, seen(0.16), best, [np.nan])
+
+
+def test_the_error_of_a_fold_is_what_other_rows_would_change():
+    found = []
+    for seed in range(60):
+        rng = np.random.default_rng(seed)
+        truth = (rng.random(1000) < 0.3).astype(int)
+        found.append(scored_trial(truth, rng.normal(size=1000) + truth))
+    values = [LOSS.value(trial) for trial in found]
+    errors = [fold_error(LOSS, trial) for trial in found]
+    assert np.sqrt(np.mean(np.square(errors))) == pytest.approx(np.std(values), rel=0.3)
+
+
+def test_a_metric_that_is_no_score_is_not_read_ten_times_more():
+    truth = np.arange(1000) % 2
+    trial = scored_trial(truth, truth + 0.0)
+    assert np.isnan(fold_error(metrics.robustness("accuracy"), trial))
+    assert np.isfinite(fold_error(metrics.loss("roc_auc"), trial))
+
+
+def test_few_rows_do_not_tell_the_error_of_a_fold():
+    truth = np.arange(400) % 2
+    assert np.isnan(fold_error(LOSS, scored_trial(truth, truth + 0.0)))
+    rare = (np.arange(1000) < 15).astype(int)
+    assert np.isnan(fold_error(LOSS, scored_trial(rare, rare + 0.0)))
+
+
+def test_equal_pipelines_are_hardly_ever_stopped_where_errors_are_known():
+    rng = np.random.default_rng(0)
+    stopped = 0
+    for _ in range(100):
+        folds, ours, errors = [], [], []
+        for _ in range(3):
+            truth = (rng.random(600) < 0.3).astype(int)
+            shared = rng.normal(size=600)
+            mine, other = (
+                scored_trial(truth, 1.5 * truth + shared + rng.normal(size=600)) for _ in range(2)
+            )
+            folds.append(LOSS.value(other))
+            ours.append(LOSS.value(mine))
+            errors.append(fold_error(LOSS, mine))
+        readings, best = seen(*ours), rival(*folds)
+        stopped += any(surely_beaten(LOSS, readings[:k], best, errors[:k]) for k in (1, 2))
+    assert stopped <= 3
 
 
 def test_an_incumbent_without_folds_stops_nothing():

@@ -31,6 +31,7 @@ from fenceline.metrics.trial import Table
 from fenceline.minimize import minimize
 from fenceline.pipelines.cross_validation import CrossValidation, Finished, Folds
 from fenceline.pipelines.ensemble import check_ensemble
+from fenceline.pipelines.fitting.plain import plain
 from fenceline.pipelines.fitting.prepare import preparation, warn_of_empty_columns
 from fenceline.problem.constraint import Constraint
 from fenceline.problem.problem import Problem
@@ -189,6 +190,15 @@ class FencelineEstimator(CallbackSupportMixin, BaseEstimator):  # type: ignore[m
     def predict(self, X: Any) -> NDArray[Any]:
         """Predict with the pipeline that was found."""
         return np.asarray(self._ask("predict", X))
+
+    def to_sklearn(self) -> Any:
+        """Return the pipeline that was found in steps of scikit-learn alone, fitted.
+
+        Its predictions are those of ``best_pipeline_``, whose own first step serves single rows
+        many times faster. Tables go in as data frames if the model was fitted on one.
+        """
+        check_is_fitted(self, "best_pipeline_")
+        return plain(self.best_pipeline_)
 
     def save(self, path: str | Path) -> None:
         """Write the fitted model to a file that :func:`fenceline.load` reads, without pickle.

@@ -127,7 +127,7 @@ class CrossValidation:
         with one_thread(None), warnings.catch_warnings(record=True) as raised:
             warnings.simplefilter("always")
             for train, valid in self.splits if fidelity == 1 else [self._part(fidelity)]:
-                folds.read(self.trial(configuration, train, valid))
+                folds.read(self.trial(configuration, train, valid), incumbent)
                 if folds.enough(incumbent):
                     break
         return folds.summary() | {"warnings": float(len(raised))}

@@ -8,6 +8,7 @@ import numpy as np
 from fenceline.evaluation.incumbent import Incumbent
 from fenceline.metrics.metric import PipelineMetric, Reading
 from fenceline.metrics.trial import Trial
+from fenceline.pipelines import early_stopping
 from fenceline.pipelines.early_stopping import (
     SURE_ERRORS,
     farther_inside,
@@ -46,12 +47,16 @@ class FoldReadings:
         self.metrics = metrics
         self.constraints = constraints
         self._folds: list[dict[str, Reading]] = []
+        self._errors: list[float] = []
         self._sweep: ThresholdSweep | None = None
         if objective is not None and any(m.decides for m in metrics.values()):
             self._sweep = ThresholdSweep(metrics, objective, constraints)
 
-    def read(self, trial: Trial) -> None:
-        """Read one more fold; nothing of its pipeline stays in memory for the next."""
+    def read(self, trial: Trial, incumbent: Incumbent | None = None) -> None:
+        """Read one more fold; nothing of its pipeline stays in memory for the next.
+
+        Given the incumbent, read too how sure its metric is, to tell when folds are enough.
+        """
         if self._sweep is not None and trial.response is None:
             self._sweep = None  # decisions are all that the pipeline has to say
         swept = {} if self._sweep is None else self._sweep.metrics
@@ -63,6 +68,9 @@ class FoldReadings:
         self._folds.append(found | {name: self.metrics[name].read(trial) for name in others})
         if self._sweep is not None:
             self._sweep.add(trial)
+        if incumbent is not None and incumbent.objective in others:
+            metric = self.metrics[incumbent.objective]
+            self._errors.append(early_stopping.fold_error(metric, trial))
 
     def enough(self, incumbent: Incumbent | None) -> bool:
         """Tell whether further folds would change nothing."""
@@ -80,6 +88,7 @@ class FoldReadings:
             self.metrics[incumbent.objective],
             [fold[incumbent.objective] for fold in folds],
             incumbent,
+            self._errors,
         ) and not farther_inside(constraints, self.metrics, folds, incumbent)
 
     def summary(self) -> dict[str, Any]:

@@ -9,8 +9,11 @@ from numpy.typing import NDArray
 from pandas.api import types
 from sklearn.preprocessing import FunctionTransformer
 
+from fenceline.errors import DefinitionError
+
 _EPOCH = pd.Timestamp(0, tz="UTC")
 _DATE_PARTS = ("year", "month", "day", "day_of_week", "hour")
+INFINITE = "X contains infinity in {!r}; replace it by a number or by a missing value."
 PARTS = ("days", *_DATE_PARTS)
 """What a date becomes."""
 
@@ -43,8 +46,9 @@ def numbers_of(X: pd.DataFrame) -> NDArray[Any]:
     plain = [dtype for dtype in X.dtypes if isinstance(dtype, np.dtype)]
     common = np.result_type(*plain) if len(plain) == X.shape[1] else np.dtype(np.float64)
     block = X.to_numpy(dtype=common if common.kind == "f" else np.float64, na_value=np.nan)
-    if np.isinf(block).any():
-        raise ValueError("Input X contains infinity; replace it by a number or by a missing value.")
+    infinite = np.isinf(block).any(axis=0)
+    if infinite.any():
+        raise DefinitionError(INFINITE.format(list(X.columns[infinite])))
     return block
 
 

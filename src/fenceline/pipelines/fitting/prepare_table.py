@@ -14,6 +14,7 @@ from fenceline.errors import DefinitionError
 from fenceline.pipelines.fitting import prepare_encoding as encoding
 from fenceline.pipelines.fitting.encoders import ENCODERS
 from fenceline.pipelines.fitting.prepare_columns import (
+    INFINITE,
     date_names,
     date_numbers,
     median,
@@ -224,6 +225,11 @@ class TablePreparation(TransformerMixin, BaseEstimator):  # type: ignore[misc] #
         out = []
         for row in range(len(X)):
             values = [_number(cell[row, place]) for place in at.numbers]
+            if np.inf in values or -np.inf in values:
+                wrong = [
+                    X.columns[p] for p, v in zip(at.numbers, values, strict=True) if np.isinf(v)
+                ]
+                raise DefinitionError(INFINITE.format(wrong))
             if dates is not None:
                 values += dates[row].tolist()
             values = [m if v != v else v for v, m in zip(values, medians, strict=True)]
@@ -285,14 +291,11 @@ def _blocks(X: pd.DataFrame, at: _Places) -> list[NDArray[Any]]:
 
 def _number(value: Any) -> float:
     try:
-        number = float(value)
+        return float(value)
     except TypeError:  # None and pandas' NA
         if not pd.isna(value):
             raise
         return np.nan
-    if number in (np.inf, -np.inf):
-        raise ValueError("Input X contains infinity; replace it by a number or by a missing value.")
-    return number
 
 
 def _text(X: pd.DataFrame, row: int, place: int, value: Any) -> str | None:

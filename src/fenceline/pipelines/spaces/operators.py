@@ -212,8 +212,22 @@ def _extra(
     return maker
 
 
+_NEWTON_COLUMNS, _NEWTON_ROWS = 200, 10
+"""Up to so many columns, and with so many rows for each, Newton's method is quicker."""
+
+
 def _logistic(**params: Any) -> Any:
     return linear_model.LogisticRegression(max_iter=500, **params)
+
+
+def _logistic_regression(s: Setting, **params: Any) -> Any:
+    # Five steps whatever the scale of the columns: .03 s on 20,000 rows of 23 columns, where lbfgs
+    # takes .05 s if they are standardised, and .6 s for a worse model if they are not. Its matrix
+    # grows with the square of columns times classes, hence two classes only.
+    few = s.columns <= min(_NEWTON_COLUMNS, s.rows / _NEWTON_ROWS)
+    newton = few and s.task == "binary" and not s.sparse and "solver" not in params
+    solver = {"solver": "newton-cholesky"} if newton else {}
+    return _seed(_logistic(**solver, **params), s)
 
 
 def _boosting(s: Setting, **params: Any) -> Any:
@@ -261,7 +275,7 @@ _MAKERS: dict[str, Maker] = {
     "AdaBoost": _ada,
     "DecisionTree": _paired(tree, "DecisionTree"),
     "GaussianProcess": _paired(gaussian_process, "GaussianProcess"),
-    "LogisticRegression": lambda s, **params: _seed(_logistic(**params), s),
+    "LogisticRegression": _logistic_regression,
     "Ridge": _plain(linear_model.Ridge),
     "KernelLogisticRegression": _kernel(_logistic),
     "KernelRidge": _kernel(linear_model.Ridge),
