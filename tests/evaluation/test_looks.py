@@ -48,14 +48,12 @@ def test_a_look_is_measured_with_its_share_and_is_not_the_best():
     assert evaluator.known(at(1.0), 0.1) is evaluator.history[1]
 
 
-def test_nothing_is_looked_at_twice_nor_after_it_was_measured():
+def test_nothing_is_measured_twice_at_the_same_fidelity():
     measure = Rows()
     evaluator = desk(measure)
-    evaluator.submit(at(1.0), 0.1)
-    evaluator.submit(at(1.0), 0.1)
-    evaluator.submit(at(1.0))
-    evaluator.submit(at(1.0), 0.1)
-    assert [fidelity for _, fidelity in measure.asked] == [0.1, 1.0]
+    for fidelity in (0.1, 0.1, 1.0, 1.0, 0.1, 0.2):
+        evaluator.submit(at(1.0), fidelity)
+    assert [fidelity for _, fidelity in measure.asked] == [0.1, 1.0, 0.2]
 
 
 def test_a_measure_without_fidelity_is_measured_in_full():

@@ -122,12 +122,10 @@ class Desk:
         self._measure(configuration, fidelity, spent)
 
     def _decided(self, configuration: Configuration, fidelity: float) -> bool:
-        """Tell whether a measurement at this fidelity, or in full, is known or under way."""
-        wanted = (configuration, fidelity), (configuration, 1.0)
+        """Tell whether a measurement at this fidelity is known or under way."""
         return (
-            configuration in self._known
-            or wanted[0] in self._looks
-            or any(ticket in wanted for ticket in self._tickets.values())
+            self.known(configuration, fidelity) is not None
+            or (configuration, fidelity) in self._tickets.values()
         )
 
     def _measure(self, configuration: Configuration, fidelity: float, spent: float) -> None:

@@ -4,7 +4,8 @@ import numpy as np
 import pytest
 
 import fenceline as fl
-from fenceline.search.structured.data import Data, Rows
+from fenceline.search.structured.data import Data
+from fenceline.search.structured.rows import Rows
 
 SPACE = fl.Space(
     [

@@ -40,6 +40,23 @@ class Acquisition(Protocol):
         """Return the acquisition of one pipeline, and its derivatives in each mean and deviation."""
 
 
+class Requirement(Protocol):
+    """What counts beside the improvement: a factor, given as its logarithm, from one model."""
+
+    @property
+    def process(self) -> SharedProcess:
+        """The model that is asked."""
+
+    def log(self, mean: Array, sd: Array) -> Array:
+        """Return the logarithm of the factor."""
+
+    def log_with_gradient(self, mean: float, sd: float) -> tuple[float, float, float]:
+        """Return the logarithm for one pipeline, and its derivatives in mean and deviation."""
+
+    def believing(self, parts: Sequence[Part]) -> Requirement:
+        """Return it if pipelines that are being measured turn out as predicted."""
+
+
 @dataclass(frozen=True, slots=True)
 class Chance:
     """The probability that a modelled metric lies between two values."""
@@ -66,6 +83,10 @@ class Chance:
             low, high = np.exp(np.minimum(-0.5 * ends**2 - _LOG_ROOT_TAU - value, 700.0))
         return value, float(low - high) / sd, float(ends[0] * low - ends[1] * high) / sd
 
+    def believing(self, parts: Sequence[Part]) -> Chance:
+        """Return the chance if pipelines that are being measured turn out as predicted."""
+        return replace(self, process=believing(self.process, parts))
+
 
 @dataclass(frozen=True, slots=True)
 class ConstrainedImprovement:
@@ -76,7 +97,7 @@ class ConstrainedImprovement:
 
     objective: SharedProcess
     best: float | None
-    chances: tuple[Chance, ...] = ()
+    chances: tuple[Requirement, ...] = ()
 
     @property
     def processes(self) -> tuple[SharedProcess, ...]:
@@ -129,7 +150,7 @@ class ConstrainedImprovement:
         data = models.data
         room = data.within_reach(room)
         objective, constrained = models.fit()
-        chances = []
+        chances: list[Chance] = []
         for model, process, constraint, error in zip(
             models.constraints,
             constrained,
@@ -151,7 +172,7 @@ class ConstrainedImprovement:
 
     def believing(self, parts: Sequence[Part]) -> ConstrainedImprovement:
         """Return the acquisition if pipelines that are being measured turn out as predicted."""
-        chances = tuple(replace(c, process=believing(c.process, parts)) for c in self.chances)
+        chances = tuple(c.believing(parts) for c in self.chances)
         return ConstrainedImprovement(believing(self.objective, parts), self.best, chances)
 
 

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
-from numpy.typing import DTypeLike, NDArray
+from numpy.typing import NDArray
 
 from fenceline.problem.configuration import Configuration
 from fenceline.problem.problem import Evaluation, Evaluator, Problem
 from fenceline.search.lagrangian import Scales
+from fenceline.search.structured.looks import Looks
+from fenceline.search.structured.rows import Rows
 
 Array = NDArray[np.float64]
 
@@ -35,6 +35,7 @@ class Data:
         self._tolerances = np.array([c.tolerance for c in constraints])
         self._read = 0
         self._rows: dict[Configuration, int] = {}
+        self.looks = Looks(problem)
 
     @property
     def z(self) -> NDArray[np.intp]:
@@ -65,6 +66,11 @@ class Data:
         """Take in what has been measured since the last call; tell whether a value changed."""
         history, changed = self.evaluator.history, False
         for evaluation in history[self._read :]:
+            if evaluation.look:
+                if evaluation.ok:
+                    self.looks.append(evaluation)
+                if not evaluation.failed:
+                    continue  # what fails with few rows is taken for a failure
             row = self._rows.get(evaluation.configuration)
             if row is None:
                 self._append(evaluation)
@@ -149,23 +155,3 @@ class Data:
             # The errors that feasibility leaves out, those of a score over folds for example.
             left_out = error is None
             self._soft.view[row, m] = evaluation.metrics.get(f"{c.metric}/se", 0.0) * left_out
-
-
-class Rows:
-    """A table that grows by doubling, so that a row costs the same however many there are."""
-
-    def __init__(self, width: int, dtype: DTypeLike = np.float64) -> None:
-        self._table = np.empty((8, width), dtype=dtype)
-        self._count = 0
-
-    @property
-    def view(self) -> NDArray[Any]:
-        """The rows so far; a view, which keeps the whole table alive."""
-        return self._table[: self._count]
-
-    def append(self, row: object) -> None:
-        """Add a row."""
-        if self._count == len(self._table):
-            self._table = np.concatenate([self._table, np.empty_like(self._table)])
-        self._table[self._count] = row
-        self._count += 1

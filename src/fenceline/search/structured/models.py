@@ -9,6 +9,7 @@ from numpy.typing import NDArray
 
 from fenceline.search.structured.data import Data
 from fenceline.search.structured.lattice import Lattice
+from fenceline.search.surrogates.look_model import LookModel
 from fenceline.search.surrogates.metric_model import MetricModel
 from fenceline.search.surrogates.pipeline_gp import SharedProcess
 from fenceline.search.surrogates.pipeline_kernel import Part, Structure
@@ -19,14 +20,14 @@ Array = NDArray[np.float64]
 class Models:
     """A model of the objective, one of each constraint, and one of where pipelines fail."""
 
-    def __init__(self, data: Data, *, transform: bool = True) -> None:
+    def __init__(self, data: Data, *, transform: bool = True, looks: bool = False) -> None:
         self.data = data
+        self._looks = looks
+        kind = LookModel if looks else MetricModel
         self.structure = Structure(data.problem.space)
         self.lattice = Lattice(data.problem.space)
-        self.objective = MetricModel(self.structure, transform)
-        self.constraints = [
-            MetricModel(self.structure, transform) for _ in data.problem.constraints
-        ]
+        self.objective = kind(self.structure, transform)
+        self.constraints = [kind(self.structure, transform) for _ in data.problem.constraints]
         self.failure = MetricModel(self.structure, transform=False)
 
     def refresh(self) -> None:
@@ -43,10 +44,35 @@ class Models:
     def fit(self) -> tuple[SharedProcess, list[SharedProcess]]:
         """Return the processes of the objective and of the constraints, up to date."""
         good = self.successful
+        if self._looks:
+            return self._fit_looks(good)
         return (
             self.objective.update(good, self.data.loss),
             [m.update(good, y) for m, y in zip(self.constraints, self.data.excess.T, strict=True)],
         )
+
+    def _fit_looks(self, good: list[Part]) -> tuple[SharedProcess, list[SharedProcess]]:
+        """Learn from full measurements and looks together."""
+        looks = self.data.looks
+        seen = self.structure.parts(looks.z, looks.theta)
+        parts = [part.joined(other) for part, other in zip(good, seen, strict=True)]
+        # A metric comes near its value at all rows with one over the root of the rows.
+        lost = looks.share**-0.5 - 1.0
+        most = min(self.data.problem.fidelities) ** -0.5 - 1.0
+        discounts = np.concatenate([np.zeros(len(self.data.loss)), lost / most])
+        columns = [
+            np.concatenate([full, part])
+            for full, part in zip(
+                (self.data.loss, *self.data.excess.T), (looks.loss, *looks.excess.T), strict=True
+            )
+        ]
+        models = (self.objective, *self.constraints)
+        objective, *constraints = (
+            m.learn(parts, y, discounts)
+            for m, y in zip(models, columns, strict=True)
+            if isinstance(m, LookModel)
+        )
+        return objective, constraints
 
     def fit_failures(self) -> SharedProcess | None:
         """Return the process of failures (1) and successes (0), or None where nothing failed."""

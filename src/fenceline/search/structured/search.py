@@ -28,6 +28,7 @@ from fenceline.search.lagrangian import Lagrangian, Scales, slack_bounds
 from fenceline.search.precision import Adaptive, Fixed
 from fenceline.search.structured.acquisition import ConstrainedImprovement
 from fenceline.search.structured.data import Data
+from fenceline.search.structured.fidelity import MultiFidelity
 from fenceline.search.structured.lattice import Lattice
 from fenceline.search.structured.models import Models
 from fenceline.search.structured.module_ascent import Search
@@ -78,9 +79,14 @@ class StructuredBO:
     ) -> Iterator[Iterate]:
         """Run until the evaluator says that the budget is spent."""
         data = Data(problem, evaluator)
-        models = Models(data, transform=self.transform)
-        for configuration in _design(problem, rng):
-            evaluator.submit(configuration)
+        seconds = evaluator.seconds_left if problem.fidelities else None
+        models = Models(data, transform=self.transform, looks=seconds is not None)
+        rows = None if seconds is None else MultiFidelity(models, seconds)
+        if rows is not None:
+            rows.begin(_design(problem, rng))
+        else:
+            for configuration in _design(problem, rng):
+                evaluator.submit(configuration)
 
         mu, rho, t = np.zeros(len(problem.constraints)), self.rho, 0
         while True:
@@ -89,8 +95,8 @@ class StructuredBO:
                 models.refresh()
                 lagrangian = Lagrangian(problem, scales, rho, mu, slack_bounds(problem))
                 with one_thread():
-                    configuration = self._propose(models, lagrangian, rng)
-                evaluator.submit(configuration)
+                    configuration, fidelity = self._propose(models, lagrangian, rows, rng)
+                evaluator.submit(configuration, fidelity)
 
             # Multipliers: the minimiser of the merit over everything measured shows what the
             # constraints still lack; where it is infeasible, the penalty was too weak. As soon as
@@ -122,9 +128,13 @@ class StructuredBO:
         return np.argsort(merits, kind="stable")
 
     def _propose(
-        self, models: Models, lagrangian: Lagrangian, rng: np.random.Generator
-    ) -> Configuration:
-        """Return the unmeasured configuration that promises most."""
+        self,
+        models: Models,
+        lagrangian: Lagrangian,
+        rows: MultiFidelity | None,
+        rng: np.random.Generator,
+    ) -> tuple[Configuration, float]:
+        """Return the unmeasured configuration that promises most, and the share of rows for it."""
         data, problem = models.data, models.data.problem
         space, evaluator = problem.space, data.evaluator
         if data.ok.any():
@@ -133,26 +143,33 @@ class StructuredBO:
                 models, learn_failures=self.failures, room=_ROOM if aloof else 0.0
             )
             order = np.flatnonzero(data.ok)[self._best_first(data, lagrangian)]
+            z, theta = data.z[order], data.theta[order]
+            if rows is not None:
+                acquisition = rows.priced(acquisition)
+                z, theta = rows.best_known(acquisition, z, theta)
             found = self.search(
-                acquisition,
+                acquisition if rows is None else rows.for_new(acquisition),
                 models.structure,
                 models.lattice,
-                data.z[order],
-                data.theta[order],
+                z,
+                theta,
                 rng,
                 (lambda z, theta: problem.allows(space.decode(z, theta)))
                 if problem.allowed
                 else None,
             )
-            for candidate in found:
-                configuration = space.decode(candidate.z, candidate.theta)
-                if (
-                    evaluator.known(configuration) is None
-                    and configuration not in evaluator.pending
-                    and problem.allows(configuration)
-                ):
-                    return configuration
-        return _anything_new(problem, evaluator, rng)
+            new = (
+                configuration
+                for configuration in (space.decode(c.z, c.theta) for c in found)
+                if evaluator.known(configuration) is None
+                and configuration not in evaluator.pending
+                and problem.allows(configuration)
+            )
+            if rows is not None and (chosen := rows.choose(acquisition, list(new))) is not None:
+                return chosen
+            for configuration in new:
+                return configuration, 1.0
+        return _anything_new(problem, evaluator, rng), 1.0
 
 
 def _design(problem: Problem, rng: np.random.Generator) -> Iterator[Configuration]:

@@ -64,7 +64,7 @@ class MetricModel:
         return (self.warp.logarithmic,)
 
     def _refit(self, parts: Sequence[Part], y: Array) -> None:
-        learn = _informative(y, _MOST_FITTED)
+        learn = informative(y, _MOST_FITTED)
         candidates = []
         for logarithmic in self._contenders(len(y)):
             warp = Warp.of(y[learn], logarithmic=logarithmic)
@@ -76,7 +76,7 @@ class MetricModel:
             self._starts[logarithmic] = found
             candidates.append((value - warp.log_slope(y[learn]), warp, found))
         _, self.warp, found = min(candidates, key=lambda candidate: candidate[0])
-        keep = _informative(y, _MOST_KEPT)
+        keep = informative(y, _MOST_KEPT)
         amplitudes = Amplitudes.of(found, len(parts))
         self.process = condition(
             self.structure, amplitudes, [part[keep] for part in parts], self.warp(y[keep])
@@ -84,7 +84,7 @@ class MetricModel:
         self._fitted_at = len(y)
 
 
-def _informative(y: Array, most: int) -> Indices:
+def informative(y: Array, most: int) -> Indices:
     """Return the rows to learn from: all, or the better half and an even selection of the rest."""
     if len(y) <= most:
         return np.arange(len(y))

@@ -30,6 +30,31 @@ _PRIORS = {
     "interaction": (0.3, 1.0, 1e-4, 50.0),
     "noise": (1e-3, 2.0, 1e-10, 1.0),
 }
+# Of looks: how much their discrepancy varies beside the metric itself, what all have in common, and
+# the noise of one split.
+_LOOK_PRIORS = {
+    "ratio": (0.1, 1.0, 1e-4, 10.0),
+    "offset": (1.0, 1.5, 1e-3, 100.0),
+    "look_noise": (0.03, 1.5, 1e-6, 3.0),
+}
+
+
+@dataclass(frozen=True, slots=True)
+class LookAmplitudes:
+    """Variances of what a look shows beside the metric: see :mod:`look_model`."""
+
+    ratio: float
+    offset: float
+    noise: float
+
+    @classmethod
+    def of(cls, logarithms: Array) -> LookAmplitudes:
+        """Read the last entries of the vector that an optimiser moves."""
+        return cls(*(float(v) for v in np.exp(logarithms)))
+
+    def applied(self, kernel: Array, discounts: Array) -> Array:
+        """Return the kernel between looks; `discounts` are the products of theirs."""
+        return kernel * (1.0 + self.ratio * discounts) + self.offset * discounts
 
 
 def fit(
@@ -38,9 +63,10 @@ def fit(
     z: Array,
     start: Array | None = None,
     steps: int = 40,
+    discounts: Array | None = None,
 ) -> tuple[float, Array]:
     """Return the smallest negative log density downhill from `start`, and where it lies (in logarithms)."""
-    evidence = PipelineEvidence.of(structure, parts, z)
+    evidence = PipelineEvidence.of(structure, parts, z, discounts)
     end = minimize(
         evidence,
         np.clip(evidence.centre if start is None else start, evidence.low, evidence.high),
@@ -63,23 +89,33 @@ class PipelineEvidence:
     width: Array
     low: Array
     high: Array
+    discounts: Array | None = None
+    """Of looks, beside 0 for full measurements; None if all are full."""
 
     @classmethod
-    def of(cls, structure: Structure, parts: Sequence[Part], z: Array) -> PipelineEvidence:
+    def of(
+        cls,
+        structure: Structure,
+        parts: Sequence[Part],
+        z: Array,
+        discounts: Array | None = None,
+    ) -> PipelineEvidence:
         """Attach the priors that suit the structure."""
         widths = [c.stop - c.start for module in structure.space.columns for c in module]
         roots = np.repeat(np.sqrt(np.array(widths, dtype=np.float64)), widths)
         modules = len(parts)
         counts = dict(zip(_PRIORS, (len(roots), modules, modules, 1, 1), strict=True))
-        table = np.array([_PRIORS[name] for name, count in counts.items() for _ in range(count)])
+        rows = [_PRIORS[name] for name, count in counts.items() for _ in range(count)]
+        table = np.array([*rows, *(() if discounts is None else _LOOK_PRIORS.values())])
         centre, low, high = np.log(table[:, 0]), np.log(table[:, 2]), np.log(table[:, 3])
         centre[: len(roots)] += np.log(roots)
-        return cls(structure, parts, z, centre, table[:, 1], low, high)
+        return cls(structure, parts, z, centre, table[:, 1], low, high, discounts)
 
     def __call__(self, logarithms: Array) -> tuple[float, Array]:
         """Value and gradient at one point; the constant mean is profiled out, which adds no gradient."""
         n, modules = len(self.z), len(self.parts)
-        amplitudes = Amplitudes.of(logarithms, modules)
+        looks = None if self.discounts is None else LookAmplitudes.of(logarithms[-3:])
+        amplitudes = Amplitudes.of(logarithms if looks is None else logarithms[:-3], modules)
         compared, effects = [], []
         for i, part in enumerate(self.parts):
             compared.append(
@@ -92,8 +128,24 @@ class PipelineEvidence:
         kernel = interaction.copy()
         for term, _ in effects:
             kernel += term
-        kernel.flat[:: n + 1] += amplitudes.noise + JITTER
-        value, weights = _explain(kernel, self.z)
+        last: list[float] = []
+        if looks is None or self.discounts is None:
+            kernel.flat[:: n + 1] += amplitudes.noise + JITTER
+            value, weights = _explain(kernel, self.z)
+            last = [np.vdot(weights, interaction), amplitudes.noise * weights.trace()]
+        else:
+            products = np.multiply.outer(self.discounts, self.discounts)
+            partly = self.discounts > 0
+            whole = looks.applied(kernel, products)
+            whole.flat[:: n + 1] += amplitudes.noise + JITTER + looks.noise * partly
+            value, weights = _explain(whole, self.z)
+            noises = [amplitudes.noise * weights.trace()]
+            noises.append(looks.ratio * np.vdot(weights, products * kernel))
+            noises.append(looks.offset * np.vdot(weights, products))
+            noises.append(looks.noise * weights.diagonal()[partly].sum())
+            # What the kernel itself changes it changes in a look's discrepancy as well.
+            weights *= 1.0 + looks.ratio * products
+            last = [np.vdot(weights, interaction), *noises]
 
         scales = np.zeros(len(amplitudes.length_scales))
         constants, materns = np.empty(modules), np.empty(modules)
@@ -111,7 +163,6 @@ class PipelineEvidence:
                 A = self.parts[i].features / amplitudes.length_scales[columns]
                 squares = 2.0 * (pull.sum(axis=0) @ (A * A) - np.einsum("ij,ij->j", A, pull @ A))
                 scales += np.bincount(columns, squares, len(scales)) * (5.0 / 3.0)
-        last = [np.vdot(weights, interaction), amplitudes.noise * weights.trace()]
         gradient = np.concatenate([scales, constants, materns, last])
         from_centre = (logarithms - self.centre) / self.width
         return float(value + 0.5 * from_centre @ from_centre), gradient + from_centre / self.width

@@ -1,0 +1,193 @@
+"""What to measure next, and with how many rows, where the budget is in seconds.
+
+A proposal is a pipeline and a share of the rows. The acquisition of a pipeline is that of its full
+measurement, divided by a power of the seconds it is likely to take. A pipeline that may turn out
+poor is looked at first: with the chance p to be still promising afterwards, that costs the look and
+p times the full measurement. What was looked at is promoted when nothing else promises more.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, replace
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.special import ndtr
+
+from fenceline.problem.configuration import Configuration
+from fenceline.search.structured.acquisition import Chance, ConstrainedImprovement
+from fenceline.search.structured.looks import OVERHEAD, Costs, expected_share
+from fenceline.search.structured.models import Models
+from fenceline.search.surrogates.metric_model import MetricModel
+from fenceline.search.surrogates.pipeline_gp import SharedProcess
+from fenceline.search.surrogates.pipeline_kernel import Part
+
+Array = NDArray[np.float64]
+
+LEAST_PROMOTED = 0.1
+"""The chance of a promotion is never taken for smaller: the model errs, too."""
+LOOKS_SHARE = 0.5
+"""Of the seconds that measurements take, how many looks may have: only a full one is an answer."""
+LONGEST_SHARE = 0.25
+"""Of the budget, the longest that one measurement should take: there must be time for others."""
+UNSURE = 1.5
+"""By what factor a measurement may take longer than a look lets expect."""
+DESIGN_SHARE = 0.75
+"""Of the budget, how much may be gone when the last start is looked at for its own sake."""
+
+
+@dataclass(frozen=True, slots=True)
+class Price:
+    """The seconds that a measurement takes, to some power: what it costs counts against it."""
+
+    process: SharedProcess
+    weight: float
+    """The power, times the deviation of the logarithms that the process is standardised by."""
+
+    def log(self, mean: Array, sd: Array) -> Array:
+        """Return the logarithm of one over the price."""
+        return -self.weight * mean
+
+    def log_with_gradient(self, mean: float, sd: float) -> tuple[float, float, float]:
+        """Return the same for one pipeline, and its derivatives in mean and deviation."""
+        return -self.weight * mean, -self.weight, 0.0
+
+    def believing(self, parts: Sequence[Part]) -> Price:
+        """Return the same price: what is being measured does not change what others cost."""
+        return self
+
+
+class MultiFidelity:
+    """Chooses pipelines and shares of the rows; made only where the clock and fewer rows can be had."""
+
+    def __init__(self, models: Models, seconds: float) -> None:
+        self.models = models
+        self.evaluator = models.data.evaluator
+        self.seconds = seconds
+        self.shares = models.data.problem.fidelities
+        self.costs = Costs(models.data.problem)
+        self._cost = MetricModel(models.structure, transform=False)
+
+    def begin(self, design: Iterable[Configuration]) -> None:
+        """Measure the first two pipelines in full, so that there is an answer; look at all of them."""
+        design = list(dict.fromkeys(design))
+        for configuration in design[:2]:
+            self.evaluator.submit(configuration)
+        for configuration in design:
+            if self._left < (1.0 - DESIGN_SHARE) * self.seconds:
+                break
+            self.evaluator.submit(configuration, self.shares[0])
+
+    def priced(self, acquisition: ConstrainedImprovement) -> ConstrainedImprovement:
+        """Return the acquisition per second, for pipelines that are likely to end in time."""
+        self.costs.refresh(self.evaluator.history)
+        costs, model = self.costs, self._cost
+        parts = self.models.structure.parts(costs.z, costs.theta)
+        process = model.update(parts, costs.log_seconds)
+        assert model.warp is not None
+        longest = min(self._left, costs.limit, LONGEST_SHARE * self.seconds) / UNSURE
+        most = math.log(max(longest, 1e-3))
+        in_time = Chance(process, -np.inf, model.warped(most))
+        price = Price(process, self._power * model.warp.scale)
+        return replace(acquisition, chances=(*acquisition.chances, in_time, price))
+
+    def for_new(self, acquisition: ConstrainedImprovement) -> ConstrainedImprovement:
+        """Return the acquisition of pipelines yet unseen: they have to beat what looks promise, too."""
+        waiting = [c for c, _ in self._looked]
+        if acquisition.best is None or not waiting:
+            return acquisition
+        predictions = _predicted(acquisition, self._encoded(waiting)[0])
+        (mean, _), *rest = predictions
+        # Only of those that are likely to keep every bound and to end in time.
+        likely = np.ones(len(mean), dtype=np.bool_)
+        for chance, (m, s) in zip(acquisition.chances, rest, strict=True):
+            if isinstance(chance, Chance):
+                likely &= chance.log(m, s) > math.log(0.5)
+        best = min(acquisition.best, float(mean[likely].min(initial=np.inf)))
+        return replace(acquisition, best=best)
+
+    def best_known(
+        self, acquisition: ConstrainedImprovement, z: NDArray[np.intp], theta: Array
+    ) -> tuple[NDArray[np.intp], Array]:
+        """Return pipelines measured in full, best first, and looked at, most promising first, in turn."""
+        waiting = [c for c, _ in self._looked]
+        if not waiting:
+            return z, theta
+        parts, seen_z, seen_theta = self._encoded(waiting)
+        order = np.argsort(-acquisition.value(_predicted(acquisition, parts)), kind="stable")
+        turns = np.argsort(
+            np.concatenate([2 * np.arange(len(z)), 2 * np.arange(len(order)) + 1]), kind="stable"
+        )
+        return (
+            np.concatenate([z, seen_z[order]])[turns],
+            np.concatenate([theta, seen_theta[order]])[turns],
+        )
+
+    def choose(
+        self, acquisition: ConstrainedImprovement, new: Sequence[Configuration]
+    ) -> tuple[Configuration, float] | None:
+        """Return what to measure next: a new pipeline or one that was looked at, and its rows."""
+        pool = dict.fromkeys(new, 0.0) | dict(self._looked)
+        if not pool:
+            return None
+        configurations = list(pool)
+        parts, _, _ = self._encoded(configurations)
+        predictions = _predicted(acquisition, parts)
+        values = acquisition.value(predictions)
+        hopes = self.for_new(acquisition).value(predictions)
+        full = self._log_seconds(parts)
+        reached = np.array(list(pool.values()))
+        options = [(values, 1.0)]
+        if (reached > 0.0).any():
+            options = [(np.where(reached > 0.0, values, -np.inf), 1.0)]
+        if self.costs.in_looks <= LOOKS_SHARE * (self.costs.in_looks + self.costs.in_full):
+            chance = np.full(len(values), 0.5)
+            if acquisition.best is not None:
+                mean, sd = predictions[0]
+                chance = np.clip(ndtr((acquisition.best - mean) / sd), LEAST_PROMOTED, 1.0)
+            for share in self.shares:
+                look = np.logaddexp(full + math.log(expected_share(share)), math.log(OVERHEAD))
+                saved = full - np.logaddexp(look, np.log(chance) + full)
+                gain = np.where(reached < share, hopes + self._power * saved, -np.inf)
+                options.append((gain, share))
+        best, share = max(options, key=lambda option: float(option[0].max()))
+        return configurations[int(best.argmax())], share
+
+    @property
+    def _left(self) -> float:
+        left = self.evaluator.seconds_left
+        return self.seconds if left is None else left
+
+    @property
+    def _power(self) -> float:
+        """Of the seconds in the price: at first each counts, at the end a measurement is one of few."""
+        return min(1.0, self._left / self.seconds)
+
+    @property
+    def _looked(self) -> list[tuple[Configuration, float]]:
+        """Pipelines that were looked at and may be measured, with the largest share of each."""
+        known, pending = self.evaluator.known, set(self.evaluator.pending)
+        looks = self.models.data.looks.pipelines
+        return [(c, s) for c, s in looks.items() if c not in pending and known(c) is None]
+
+    def _log_seconds(self, parts: Sequence[Part]) -> Array:
+        """Return the logarithm of the seconds that full measurements are likely to take."""
+        process, warp = self._cost.process, self._cost.warp
+        assert process is not None
+        assert warp is not None
+        return process.predict_pipelines(parts)[0] * warp.scale + warp.shift
+
+    def _encoded(
+        self, configurations: Sequence[Configuration]
+    ) -> tuple[list[Part], NDArray[np.intp], Array]:
+        encode = self.models.data.problem.space.encode
+        z, theta = (np.array(x) for x in zip(*map(encode, configurations), strict=True))
+        return self.models.structure.parts(z, theta), z, theta
+
+
+def _predicted(
+    acquisition: ConstrainedImprovement, parts: Sequence[Part]
+) -> list[tuple[Array, Array]]:
+    return [process.predict_pipelines(parts) for process in acquisition.processes]

@@ -1,0 +1,86 @@
+"""A metric over pipelines that were measured in full or looked at with a part of the rows.
+
+::
+
+    look(x, d) = f(x) + d g(x) + noise,    cov f = k,    cov g = s k + b
+
+f is the metric of a full measurement, on the kernel of :mod:`pipeline_kernel`; d is 0 there and 1
+at the cheapest look, so that the discrepancy d g shrinks as the rows grow. b is the variance of
+what all pipelines lose with fewer rows, s how much the loss differs between them. The process
+predicts f, so whoever reads it need not know of looks.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from fenceline.search.surrogates.gaussian_process import inverse_factor, profile
+from fenceline.search.surrogates.matern import Array, Indices
+from fenceline.search.surrogates.metric_model import MetricModel, informative
+from fenceline.search.surrogates.pipeline_gp import JITTER, SharedProcess
+from fenceline.search.surrogates.pipeline_kernel import Amplitudes, Part, assemble
+from fenceline.search.surrogates.pipeline_likelihood import LookAmplitudes, fit
+from fenceline.search.surrogates.warp import Warp
+
+_FIRST_STEPS, _LATER_STEPS = 30, 8
+_GROWTH = 1.2  # hyper-parameters are fitted anew when there is a fifth more to learn from
+_MOST = 150  # rows of either kind that the process remembers
+
+
+@dataclass
+class LookModel(MetricModel):
+    """Learns one metric from full measurements and looks; `learn`, then read `process`."""
+
+    looks: LookAmplitudes | None = None
+    _amplitudes: Amplitudes | None = None
+
+    def learn(self, parts: Sequence[Part], y: Array, discounts: Array) -> SharedProcess:
+        """Take in everything measured so far; `discounts` are 0 for full measurements, up to 1."""
+        due = len(y) >= max(_GROWTH * self._fitted_at, self._fitted_at + 1)
+        self._seen, keep = len(y), _kept(y, discounts)
+        parts, y, discounts = [part[keep] for part in parts], y[keep], discounts[keep]
+        if self.looks is None or due:
+            self._learn_anew(parts, y, discounts)
+        assert self.warp is not None
+        assert self.looks is not None
+        self.process = self._condition(parts, self.warp(y), discounts)
+        return self.process
+
+    def _learn_anew(self, parts: Sequence[Part], y: Array, discounts: Array) -> None:
+        candidates = []
+        for logarithmic in self._contenders(len(y)):
+            warp = Warp.of(y, logarithmic=logarithmic)
+            start = self._starts.get(logarithmic)
+            steps = _FIRST_STEPS if start is None else _LATER_STEPS
+            value, found = fit(self.structure, parts, warp(y), start, steps, discounts)
+            self._starts[logarithmic] = found
+            candidates.append((value - warp.log_slope(y), warp, found))
+        _, self.warp, found = min(candidates, key=lambda candidate: candidate[0])
+        self._amplitudes = Amplitudes.of(found[:-3], len(parts))
+        self.looks = LookAmplitudes.of(found[-3:])
+        self._fitted_at = self._seen
+
+    def _condition(self, parts: Sequence[Part], z: Array, discounts: Array) -> SharedProcess:
+        amplitudes, looks = self._amplitudes, self.looks
+        assert amplitudes is not None
+        assert looks is not None
+        empty = SharedProcess(
+            self.structure, amplitudes, tuple(parts), z, np.empty((0, 0)), 0.0, np.empty(0)
+        )
+        kernel = assemble(amplitudes, [empty.effects(i, part) for i, part in enumerate(parts)])
+        kernel = looks.applied(kernel, np.multiply.outer(discounts, discounts))
+        kernel.flat[:: len(z) + 1] += amplitudes.noise + JITTER + looks.noise * (discounts > 0)
+        whitener = inverse_factor(kernel)
+        constant, weights = profile(whitener, z)
+        return SharedProcess(
+            self.structure, amplitudes, tuple(parts), z, whitener, constant, weights
+        )
+
+
+def _kept(y: Array, discounts: Array) -> Indices:
+    """Return the rows to learn from, of either kind the informative ones, in order."""
+    kinds = np.flatnonzero(discounts == 0), np.flatnonzero(discounts > 0)
+    return np.sort(np.concatenate([kind[informative(y[kind], _MOST)] for kind in kinds]))
