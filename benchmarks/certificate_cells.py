@@ -19,6 +19,8 @@ from fenceline.metrics import Table, Trial
 from fenceline.metrics.metric import PipelineMetric, Reading
 from fenceline.metrics.resources import Resource
 from fenceline.pipelines.ensemble import Candidate
+from fenceline.pipelines.fold_readings import CURVE
+from fenceline.pipelines.threshold_curve import ThresholdCurve
 from fenceline.problem.constraint import Constraint
 from fenceline.problem.problem import Problem
 from fenceline.problem.space import Algorithm, Module, Space
@@ -164,7 +166,9 @@ def _selection(values: Floats, noise: Floats, y: Any, g: Any) -> Floats:
 
 def _odds(values: Floats, noise: Floats, y: Any, g: Any) -> Floats:
     base = np.where(y == 1, 0.7, 0.2)[:, None]
-    return np.asarray(ndtri(np.where((g == 1)[:, None] & (y == 0)[:, None], base + values, base)) - noise)
+    return np.asarray(
+        ndtri(np.where((g == 1)[:, None] & (y == 0)[:, None], base + values, base)) - noise
+    )
 
 
 def _auroc(values: Floats, noise: Floats, y: Any, g: Any) -> Floats:
@@ -271,27 +275,6 @@ def _value(part: Quantity, room: Floats) -> Floats:
 
 
 @dataclass(frozen=True)
-class Curve:
-    """Decisions along the thresholds of one simulated pipeline."""
-
-    log_odds: Floats
-    selected: Floats
-    values: Mapping[str, Floats]
-    errors: Mapping[str, Floats]
-
-    def merit(self, objective: str) -> Floats:
-        """Return the objective."""
-        return self.values[objective]
-
-
-@dataclass(frozen=True)
-class Curved(Candidate):
-    """A candidate whose thresholds are known."""
-
-    curve: Curve | None = None  # type: ignore[assignment] # the real one is made from details
-
-
-@dataclass(frozen=True)
 class Thresholds:
     """Pipelines of different strength, each at many thresholds: errors of one class at a bound on the other's."""
 
@@ -314,27 +297,32 @@ class Thresholds:
         for i, strength in enumerate(self.strengths):
             rate = np.mean(searched[:, [i]] > cuts, axis=0)
             missed = ndtr(cuts - strength)
-            curve = Curve(
+            curve = ThresholdCurve(
                 cuts,
                 np.clip((rate + 1 - missed) / 2, 1e-3, 1 - 1e-3),
                 {"false_positive_rate": rate - self.flattery * error, "loss": missed},
                 {"false_positive_rate": np.sqrt((rate + 1e-3) * (1 - rate) / (TIMES * self.cases))},
             )
             known = {"loss": 0.0, "false_positive_rate": 0.0}
-            found.append(Curved((i,), known, 0.0, curve=curve))  # type: ignore[arg-type]
+            details = {CURVE: curve.to_dict()}
+            found.append(Candidate((i,), known, 0.0, details=details))  # type: ignore[arg-type]
 
         def passes(option: Option, risk: float) -> bool:
             decided = unseen[:, [option.pipeline[0]]] - option.log_odds
             rows = np.arange(self.cases)
-            trial = Trial(Says(), Table(decided, np.append(np.zeros(self.cases - 1), 1), "binary"), rows)
+            trial = Trial(
+                Says(), Table(decided, np.append(np.zeros(self.cases - 1), 1), "binary"), rows
+            )
             trial.target = np.zeros(self.cases, dtype=int)
-            fence = [_FPR <= self.bound]
-            return certify(trial, fence, {_FPR.name: _FPR}, confidence=1 - risk).status == "certified"
+            fence = [self.bound >= _FPR]
+            return (
+                certify(trial, fence, {_FPR.name: _FPR}, confidence=1 - risk).status == "certified"
+            )
 
         def true_room(option: Option) -> float:
             return float((self.bound - ndtr(-option.log_odds)) / error)
 
-        fence = [_FPR <= self.bound]
+        fence = [self.bound >= _FPR]
         return Found(found, _problem(fence), {_FPR.name: _FPR}, true_room, passes)
 
 
@@ -351,7 +339,11 @@ _ROOMY, _TIGHT, _EDGE = (-2.0, 6.0), (-2.0, 2.5), (-1e-6, -1e-7)
 _SINGLE: tuple[Cell, ...] = tuple(
     Rows(f"{name}, {word}", (name,), rooms, flattery=flattery)
     for name in QUANTITIES
-    for word, rooms, flattery in (("roomy", _ROOMY, 0.0), ("tight", _TIGHT, 0.0), ("just outside", _EDGE, 3.0))
+    for word, rooms, flattery in (
+        ("roomy", _ROOMY, 0.0),
+        ("tight", _TIGHT, 0.0),
+        ("just outside", _EDGE, 3.0),
+    )
 )
 _MANY = ("rate", "gap of rates", "AUROC", "latency")
 ROWS: tuple[Cell, ...] = (
@@ -362,5 +354,10 @@ ROWS: tuple[Cell, ...] = (
     Rows("rate, 2.49 errors of room, one candidate", ("rate",), (2.49, 2.49), candidates=1),
     Thresholds("thresholds of 5 pipelines, roomy", (1.0, 1.2, 1.4, 1.6, 1.8)),
     Thresholds("thresholds of one pipeline, the folds flatter by 3", (1.5,), flattery=3.0),
-    Thresholds("thresholds, none inside is offered, the folds flatter", (1.0, 1.5), flattery=12.0, lowest=-1.0),
+    Thresholds(
+        "thresholds, none inside is offered, the folds flatter",
+        (1.0, 1.5),
+        flattery=12.0,
+        lowest=-1.0,
+    ),
 )

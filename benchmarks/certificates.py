@@ -39,7 +39,9 @@ class Row:
     def honest(self) -> bool:
         """Whether false certificates stay within the risk and the error of the simulation."""
         risk = 1 - CONFIDENCE
-        return self.false <= risk * self.runs + DEVIATIONS * math.sqrt(self.runs * risk * (1 - risk))
+        return self.false <= risk * self.runs + DEVIATIONS * math.sqrt(
+            self.runs * risk * (1 - risk)
+        )
 
     def __str__(self) -> str:
         share, wrong = 100 * self.certified / self.runs, 100 * self.false / self.runs
