@@ -13,7 +13,7 @@ AUTOML_READY := $(AUTOML)/.ready
 export OMP_NUM_THREADS := 1
 export OPENBLAS_NUM_THREADS := 1
 
-.PHONY: help demo test check format docs soak dist clean bench-surrogate bench-paper-artificial bench-optimiser bench-constraints bench-ablation bench-first-feasible bench-engine bench-prefix bench-memory bench-automl bench-decisions bench-fences bench-newcomer
+.PHONY: help demo test check format docs soak dist clean bench-surrogate bench-paper-artificial bench-optimiser bench-constraints bench-ablation bench-first-feasible bench-engine bench-prefix bench-memory bench-automl bench-decisions bench-fences bench-newcomer bench-certificates
 help:  ## list the targets
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | awk -F ':.*## ' '{printf "  make %-24s %s\n", $$1, $$2}'
 
@@ -119,6 +119,9 @@ bench-fences: $(AUTOML_READY)  ## two fences that cut off FLAML's own pick, on s
 
 bench-newcomer: $(READY)  ## ours against a booster with a threshold by hand: TABLE=fairness/dutch_census FENCE=dpd=.15 GROUP=sex
 	@$(BIN)/python -m benchmarks.newcomer $(TABLE) $(if $(FENCE),--fence $(FENCE)) $(if $(GROUP),--group $(GROUP)) $(ARGS)
+
+bench-certificates: $(READY)  ## false certificates and certified shares of simulated searches (about half an hour)
+	@$(BIN)/python -m benchmarks.certificates $(ARGS)
 
 clean:  ## remove environments and caches
 	rm -rf .venv .venv-peers .venv-automl $(RIVALS:%=.venv-%) .mypy_cache .ruff_cache .pytest_cache .hypothesis out dist build docs/_build docs/gallery

@@ -1,5 +1,4 @@
 import math
-from dataclasses import dataclass
 
 import numpy as np
 import pytest
@@ -7,6 +6,7 @@ import pytest
 from fenceline import metrics
 from fenceline.certificate.candidates import Rooms, options, typical_errors
 from fenceline.pipelines.ensemble import Candidate
+from fenceline.pipelines.threshold_curve import ThresholdCurve
 from fenceline.problem.problem import Problem
 from fenceline.problem.space import Algorithm, Module, Space
 
@@ -88,28 +88,13 @@ def test_what_was_stopped_early_has_less_room():
     assert [o.room for (o,) in found] == pytest.approx([1.0, 2.0])
 
 
-@dataclass(frozen=True)
-class Curve:
-    log_odds: np.ndarray
-    selected: np.ndarray
-    values: dict
-    errors: dict
-
-    def merit(self, objective):
-        return 1 - self.values["balanced_accuracy"]
-
-
-@dataclass(frozen=True)
-class Curved(Candidate):
-    curve: Curve | None = None
-
-
 def curved(rates, selected, **values):
     size = len(rates)
     known = {"false_positive_rate": np.array(rates)} | {n: np.array(v) for n, v in values.items()}
     errors = {name: np.full(size, 0.01) for name in known}
-    curve = Curve(np.linspace(-1, 1, size), np.array(selected), known, errors)
-    return Curved((FIRST,), measured(0.5, 9.9), 1.0, curve=curve)
+    curve = ThresholdCurve(np.linspace(-1, 1, size), np.array(selected), known, errors)
+    details = {"curve": curve.to_dict()}
+    return Candidate((FIRST,), measured(0.5, 9.9), 1.0, details=details)
 
 
 def test_thresholds_of_one_pipeline_are_options_with_values_of_their_own():

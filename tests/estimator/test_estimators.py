@@ -60,10 +60,10 @@ def fenced():
 
 def test_a_model_comes_with_its_pipeline_metrics_result_and_certificate(fenced):
     assert type(fenced.best_pipeline_) is Pipeline
-    assert fenced.score(X, Y) > 0.7
+    assert fenced.score(X, Y) > 0.65
     assert np.array_equal(fenced.predict(X), fenced.best_pipeline_.predict(X))
     assert fenced.best_metrics_["score_gap(roc_auc,age)"] <= 0.3
-    assert fenced.best_metrics_ in [e.metrics for e in fenced.result_.evaluations]
+    assert fenced.best_configuration_ in [e.configuration for e in fenced.result_.evaluations]
     assert len(fenced.result_.to_frame()) == 4
     assert fenced.certificate_.rows == 120
     assert fenced.certificate_.status in ("certified", "feasible")

@@ -1,10 +1,11 @@
 """One-sided confidence bounds of a metric, from the rows of one trial.
 
-Parts of a metric get bounds of their own: Clopper and Pearson's exact ones for rates, Student's
-from resampled rows otherwise, on the logit scale for scores between 0 and 1, whose errors are
-skewed near 1. Differences and ratios of parts are bounded by the method of variance estimates
-recovery (Zou and Donner 2008, https://doi.org/10.1002/sim.3095): of the pairs of groups the
-worst bound counts, which errs on the safe side whichever pair is truly the extreme one.
+Parts of a metric get bounds of their own: Clopper and Pearson's exact ones for rates, Student's for
+an AUROC with DeLong's variance and from resampled rows otherwise, on the logit scale for scores
+between 0 and 1, whose errors are skewed near 1. Differences and ratios of parts are bounded by the
+method of variance estimates recovery (Zou and Donner 2008, https://doi.org/10.1002/sim.3095), for
+differences of rates from Wilson's bounds (Newcombe 1998): of the pairs of groups the worst bound
+counts, which errs on the safe side whichever pair is truly the extreme one.
 """
 
 import math
@@ -18,6 +19,7 @@ from numpy.typing import NDArray
 from scipy import stats
 from scipy.special import expit, logit
 
+from fenceline.certificate.auroc import delong, ranked_rows
 from fenceline.metrics.custom import Custom
 from fenceline.metrics.metric import Parts, PipelineMetric
 from fenceline.metrics.scores import Loss
@@ -117,25 +119,41 @@ def _part_bounds(
 ) -> list[Bounds]:
     rates = metric.rates(trial)
     if rates is not None:
-        return [_exact(events, cases, risk) for events, cases in rates]
+        # Exact ends are wider than they need be where two of them meet in a difference.
+        bound = _wilson if metric.contrast == "gap" else _exact
+        return [bound(events, cases, risk) for events, cases in rates]
+    if (ranked := ranked_rows(metric, trial)) is not None:
+        found = zip(parts.tolist(), (delong(trial, at) for at in ranked), strict=True)
+        return [_on_logit_scale(part, error, size, size - 1, risk) for part, (error, size) in found]
     cells = _cells(metric, trial)
     smallest = min(_size(cell, trial.weights) for cell in cells)
     drawn = _resampled(metric, trial, cells, rng, until)
     # Drawing from n rows underestimates the variance by (n - 1) / n.
     errors = np.std(drawn, axis=0, ddof=1) * math.sqrt(smallest / max(1, smallest - 1))
-    t = float(stats.t.ppf(1 - risk, len(drawn) - 1))
-    bounds = []
-    for part, error in zip(parts.tolist(), errors.tolist(), strict=True):
-        if metric.unit and (error == 0 or not 0 < part < 1):
-            # Resampling a score of 1 yields 1 for ever: bounded as a rate of the smallest cell.
-            bounds.append(_exact(round(part * smallest), smallest, risk))
-        elif metric.unit:
-            reach = t * error / (part * (1 - part))
-            low, high = expit(logit(part) - reach), expit(logit(part) + reach)
-            bounds.append((part, float(low), float(high)))
-        else:
-            bounds.append((part, part - t * error, part + t * error))
-    return bounds
+    freedom = len(drawn) - 1
+    known = zip(parts.tolist(), errors.tolist(), strict=True)
+    if metric.unit:
+        return [_on_logit_scale(part, error, smallest, freedom, risk) for part, error in known]
+    t = float(stats.t.ppf(1 - risk, freedom))
+    return [(part, part - t * error, part + t * error) for part, error in known]
+
+
+def _on_logit_scale(part: float, error: float, size: int, freedom: int, risk: float) -> Bounds:
+    """Return Student's bounds of a score between 0 and 1."""
+    if not error > 0 or not 0 < part < 1:
+        # However often rows are drawn, a score of 1 stays 1: bounded as a rate of the smallest cell.
+        return _exact(round(part * size), size, risk)
+    reach = float(stats.t.ppf(1 - risk, freedom)) * error / (part * (1 - part))
+    return part, float(expit(logit(part) - reach)), float(expit(logit(part) + reach))
+
+
+def _wilson(events: int, cases: int, risk: float) -> Bounds:
+    """Return Wilson's bounds of a rate."""
+    rate, square = events / cases, float(stats.norm.ppf(1 - risk)) ** 2
+    centre = rate + square / (2 * cases)
+    half = math.sqrt(square * (rate * (1 - rate) / cases + square / (4 * cases**2)))
+    low, high = ((centre + side * half) / (1 + square / cases) for side in (-1, 1))
+    return rate, max(0.0, low), min(1.0, high)
 
 
 def _exact(events: int, cases: int, risk: float) -> Bounds:

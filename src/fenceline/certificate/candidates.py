@@ -7,47 +7,20 @@ known from the rows of the search: from the folds, or along the curve of thresho
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Protocol, TypeAlias
+from typing import TypeAlias
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy import stats
 
 from fenceline.certificate.bounds import LATENCY_FREEDOM
 from fenceline.certificate.sequence import Option
 from fenceline.metrics.metric import PipelineMetric
 from fenceline.pipelines.ensemble import Candidate
+from fenceline.pipelines.fold_readings import THRESHOLD
 from fenceline.problem.problem import Problem
 
 Growth: TypeAlias = Mapping[str, float]
 """By the name of a resource, how many times its value in the folds a pipeline needs once it is fitted on all rows."""
-
-
-THRESHOLD = "threshold"
-"""Under this name a measurement has the log-odds at which it decides."""
-
-
-class Curve(Protocol):
-    """Metrics of decisions along the thresholds of one pipeline, from out-of-fold scores."""
-
-    @property
-    def log_odds(self) -> NDArray[np.float64]:
-        """The thresholds."""
-
-    @property
-    def selected(self) -> NDArray[np.float64]:
-        """The share of rows that is predicted positive."""
-
-    @property
-    def values(self) -> Mapping[str, NDArray[np.float64]]:
-        """Each metric at each threshold."""
-
-    @property
-    def errors(self) -> Mapping[str, NDArray[np.float64]]:
-        """Their standard errors."""
-
-    def merit(self, objective: str) -> NDArray[np.float64]:
-        """Return the objective, or what chooses the threshold where the objective only ranks."""
 
 
 @dataclass(frozen=True)
@@ -131,7 +104,7 @@ def options(candidate: Candidate, rooms: Rooms, most_folds: float = 1.0) -> list
     """
     objective, metrics = rooms.problem.objective, candidate.metrics
     known = math.sqrt(min(1.0, metrics.get("folds", most_folds) / most_folds))
-    curve: Curve | None = getattr(candidate, "curve", None)
+    curve = candidate.curve
     if curve is None:
         return [Option(candidate, metrics[objective], known * rooms.of(metrics, {}), metrics)]
     merits = np.zeros(len(curve.log_odds))

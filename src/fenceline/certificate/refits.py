@@ -8,7 +8,6 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from statistics import NormalDist
 
-from fenceline.certificate.candidates import THRESHOLD
 from fenceline.certificate.certify import (
     TOO_FEW_ROWS,
     VERDICTS,
@@ -21,7 +20,8 @@ from fenceline.certificate.sequence import Option
 from fenceline.metrics.trial import Rows, Trial
 from fenceline.pipelines.cross_validation import CrossValidation
 from fenceline.pipelines.ensemble import Candidate, Members
-from fenceline.pipelines.fitting.thresholds import decide_at
+from fenceline.pipelines.fitting.thresholds import decided
+from fenceline.pipelines.fold_readings import THRESHOLD
 from fenceline.problem.configuration import Configuration
 from fenceline.problem.problem import Problem
 from fenceline.threads import one_thread
@@ -172,9 +172,7 @@ class Refits:
         trial = self._trials[option.pipeline]
         if trial is None or option.log_odds is None:
             return trial
-        positive = trial.table.classes[-1]
-        decider = decide_at(option.log_odds, trial.pipeline, positive, fitted=True)
-        return Trial(decider, trial.table, trial.rows, trial.train_seconds)
+        return decided(trial, option.log_odds)
 
     def finalist(self, fitted: Fitted) -> Finalist:
         """Return the record of one that was tried."""

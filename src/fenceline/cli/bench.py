@@ -162,12 +162,14 @@ def _on_table(settings: Settings) -> "Problem":
     from fenceline.cli.fitting import make_model
     from fenceline.cli.job import prepare
     from fenceline.estimator.learning_task import pose
+    from fenceline.estimator.second_table import Given
     from fenceline.pipelines.cross_validation import CrossValidation
     from fenceline.pipelines.fitting.prepare import preparation
     from fenceline.problem.problem import Problem
 
     job = prepare(settings)
-    asked = pose(make_model(job.settings, job.constraints), job.X, job.y, job.groups, job.weights)
+    given = Given(job.X, job.y, job.groups, job.weights)
+    asked = pose(make_model(job.settings, job.constraints), given)
     measure = CrossValidation(
         asked.table,
         asked.metrics,

@@ -61,6 +61,7 @@ class FitRecord:
 
     def summary(self, directory: Path) -> dict[str, Any]:
         """Return everything of interest in JSON's types."""
+        from fenceline.report.certainty import price_of_certainty
         from fenceline.report.subject import Subject
 
         result, subject = self.result, Subject.of(self.model)
@@ -93,6 +94,17 @@ class FitRecord:
                     for s in subject.standings
                 ],
                 "certificate": certificate_record(self.certificate),
+                "price_of_certainty": price_of_certainty(subject),
+                "finalists": [
+                    {
+                        "pipeline": str(f.configuration),
+                        "threshold": f.threshold,
+                        "objective": f.objective,
+                        "unseen": f.unseen,
+                        "verdict": f.verdict,
+                    }
+                    for f in subject.finalists
+                ],
                 "evaluations": len(result.full),
                 "looks": len(result.evaluations) - len(result.full),
                 "feasible_fraction": result.feasible_fraction,
@@ -147,7 +159,7 @@ def certificate_of(record: Mapping[str, Any]) -> "Certificate | None":
         for check in record["checks"]
     )
     rest = {name: record[name] for name in ("confidence", "rows", "candidates", "reason")}
-    return Certificate(checks, **rest)
+    return Certificate(checks, **rest, joint=record.get("joint", False))
 
 
 def plain(thing: Any) -> Any:

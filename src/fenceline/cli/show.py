@@ -59,6 +59,8 @@ def answer(console: Console, summary: dict[str, Any], directory: Path) -> None:
         say(console, summary["message"])
     else:
         say(console, _verdict(summary))
+        if summary.get("price_of_certainty"):
+            say(console, summary["price_of_certainty"])
         for member in summary["pipelines"]:
             if len(summary["pipelines"]) > 1:
                 say(console, f"  votes: {member['votes']}")

@@ -24,6 +24,7 @@ from fenceline.estimator.cv_results import cv_results
 from fenceline.estimator.describe import describe
 from fenceline.estimator.learning_task import pose
 from fenceline.estimator.patience import Patience
+from fenceline.estimator.second_table import joined
 from fenceline.evaluation import Engine, Limits
 from fenceline.evaluation.evaluator import Progress
 from fenceline.metrics.metric import PipelineMetric
@@ -111,6 +112,7 @@ class FencelineEstimator(CallbackSupportMixin, BaseEstimator):  # type: ignore[m
         y: Any,
         groups: Mapping[str, Any] | pd.DataFrame | None = None,
         sample_weight: Any = None,
+        unseen: tuple[Any, ...] | None = None,
     ) -> Self:
         """Search for the best pipeline inside the fence, and fit it.
 
@@ -129,6 +131,11 @@ class FencelineEstimator(CallbackSupportMixin, BaseEstimator):  # type: ignore[m
             0 leaves a row out. Models that take no weights (nearest neighbours, say) are left out
             of the named spaces then, and refused in a space of your own; scalers and selectors
             that take none are fitted without.
+        unseen : tuple, optional
+            A second table to certify on, ``(X, y)``, with its groups and weights after it where
+            the first table has them; the search then has all rows of the first. Certificates
+            count what is tried in one `fit`: use the same rows again for another, and the risk
+            is spent again.
 
         Raises
         ------
@@ -136,11 +143,11 @@ class FencelineEstimator(CallbackSupportMixin, BaseEstimator):  # type: ignore[m
             No pipeline satisfies every constraint; ``result_`` and ``certificate_`` say more.
         """
         check_ensemble(self.ensemble)
-        asked = pose(self, X, y, groups, sample_weight)
+        asked = pose(self, joined(X, y, groups, sample_weight, unseen))
         table, metrics, constraints = asked.table, asked.metrics, asked.constraints
         warn_of_empty_columns(table.X)
         seed = check.seed(self.random_state)
-        search, unseen = set_aside(table, metrics, constraints, asked.folds, seed, asked.unseen)
+        search, kept = set_aside(table, metrics, constraints, asked.folds, seed, asked.unseen)
         folds = check.folds_among(asked.folds, search, len(table.y))
         measure = CrossValidation(
             table.take(search),
@@ -159,9 +166,9 @@ class FencelineEstimator(CallbackSupportMixin, BaseEstimator):  # type: ignore[m
         whole = replace(measure, table=table)
         deadline = time.monotonic() + (self._seconds or math.inf)
         refit = Refit(
-            problem, whole, search, unseen, self.confidence, deadline, self.joint, self.prefer
+            problem, whole, search, kept, self.confidence, deadline, self.joint, self.prefer
         )
-        reserved = reserve(self._seconds, len(table.y)) if unseen.size else 0.0
+        reserved = reserve(self._seconds, len(table.y)) if kept.size else 0.0
         self._keep(self._search(problem, seed, announcer, reserved))
         result, candidates = refit.candidates(self.result_, measure, self.ensemble or 0)
         self._keep(result)

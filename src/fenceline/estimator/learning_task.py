@@ -9,6 +9,7 @@ import numpy as np
 from fenceline.errors import DefinitionError, SpaceError
 from fenceline.estimator import validation as check
 from fenceline.estimator.fence import fence, objective_metric
+from fenceline.estimator.second_table import Given
 from fenceline.metrics.metric import PipelineMetric
 from fenceline.metrics.scores import for_numbers
 from fenceline.metrics.trial import Rows, Table, Task, take
@@ -42,16 +43,16 @@ class Question:
     """The share of rows to certify on, or the rows themselves, where that was asked for."""
 
 
-def pose(estimator: Any, X: Any, y: Any, groups: Any, sample_weight: Any) -> Question:
+def pose(estimator: Any, given: Given) -> Question:
     """Check everything a user handed in, before any time is spent.
 
     Rows of weight 0 are left out: to a search they are not there.
     """
     check.check_settings(estimator)
     constraints, metrics = fence(estimator.constraints)
-    X = check.check_X(estimator, X, reset=True)
-    y = check.check_y(estimator, X, y)
-    weights = check.check_weights(X, sample_weight)
+    X = check.check_X(estimator, given.X, reset=True)
+    y = check.check_y(estimator, X, given.y)
+    weights = check.check_weights(X, given.sample_weight)
     counted = np.arange(len(y)) if weights is None else np.flatnonzero(weights)
     task = check.task_of(estimator, y[counted])
     if task != "regression":
@@ -60,7 +61,7 @@ def pose(estimator: Any, X: Any, y: Any, groups: Any, sample_weight: Any) -> Que
     metrics[objective.name] = objective
     _check_metrics(metrics, task, weights is not None)
     needed = {name for metric in metrics.values() for name in metric.groups}
-    known = check.check_groups(X, groups, needed)
+    known = check.check_groups(X, given.groups, needed)
     table = Table(
         X if weights is None else take(X, counted),
         y[counted],
@@ -77,7 +78,8 @@ def pose(estimator: Any, X: Any, y: Any, groups: Any, sample_weight: Any) -> Que
     space = emphasis.searched(space, table, weighted, wanted=estimator.search_emphasis)
     folds = check.folds_among(estimator.cv, counted, len(y))
     computes = estimator.search_threshold and task == "binary" and not named
-    unseen = check.unseen_among(estimator.unseen, counted, len(y))
+    unseen = estimator.unseen if given.unseen is None else given.unseen
+    unseen = check.unseen_among(unseen, counted, len(y))
     return Question(
         table, space, objective.name, constraints, metrics, folds, computes, weighted, unseen
     )

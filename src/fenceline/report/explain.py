@@ -6,6 +6,7 @@ from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING, Any
 
 from fenceline.problem.problem import Problem
+from fenceline.report.certainty import meaning, price_of_certainty
 from fenceline.report.sections import algorithms
 from fenceline.report.subject import Subject
 from fenceline.result.diagnosis import relaxations, written
@@ -224,7 +225,7 @@ def explain(
         tuple(_tried(result)),
         dict(failures.most_common(_MOST_REASONS)),
         sum(e.status == "cancelled" for e in result.full),
-        tuple(_sureness(certificate, problem, found)),
+        tuple(_sureness(certificate, subject, problem, found)),
         subject.threshold if found else None,
     )
 
@@ -265,17 +266,21 @@ def _tried(result: Result) -> Iterator[Tried]:
             yield Tried(module, row.algorithm, row.times, row.feasible, row.failed, best, row.looks)
 
 
-def _sureness(certificate: "Certificate | None", problem: Problem, found: bool) -> Iterator[str]:
+def _sureness(
+    certificate: "Certificate | None", subject: Subject, problem: Problem, found: bool
+) -> Iterator[str]:
     if certificate is not None:
         yield from (line.strip() for line in str(certificate).splitlines())
         if certificate.rows and certificate.status != "infeasible":
-            tries = f"{certificate.candidates} pipelines that may be tried on them"
+            yield from meaning(certificate)
+        if price := price_of_certainty(subject):
+            yield price
+        for one in subject.finalists if len(subject.finalists) > 1 else ():
+            at = "" if one.threshold is None else f" at log-odds {one.threshold:.2f}"
             yield (
-                f"All of these statements hold together with {certificate.confidence:.0%} confidence, for "
-                f"new rows like the {certificate.rows} unseen ones; {tries} are accounted for."
+                f"finalist: {one.configuration}{at}, {problem.objective} = {one.objective:.4g} by the "
+                f"folds, {one.unseen:.4g} on unseen rows: {one.verdict}"
             )
-        if certificate.rows and certificate.status == "feasible":
-            yield "More rows would narrow the error; a looser bound would be certified sooner."
     elif not problem.constraints:
         yield "Nothing had to be certified: no constraint was given."
     elif not found:

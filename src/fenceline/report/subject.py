@@ -1,7 +1,7 @@
 """What a report is about: a search alone, or the model that came out of one."""
 
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
@@ -15,6 +15,7 @@ from fenceline.result.result import Result
 
 if TYPE_CHECKING:
     from fenceline.certificate.certify import Certificate
+    from fenceline.certificate.refits import Finalist
     from fenceline.estimator.describe import DataSummary
 
 
@@ -31,6 +32,8 @@ class Subject:
     certificate: "Certificate | None" = None
     pipeline: Any = None
     """The fitted scikit-learn pipeline."""
+    finalists: "Sequence[Finalist]" = ()
+    """All that were fitted on the rows of the search, and what unseen rows say of them."""
     data: "DataSummary | None" = None
     settings: Mapping[str, Any] = field(default_factory=dict)
     """What the estimator was asked for."""
@@ -62,6 +65,7 @@ class Subject:
             given.best_metrics_,
             certificate=given.certificate_,
             pipeline=given.best_pipeline_,
+            finalists=getattr(given, "finalists_", ()),
             data=getattr(given, "data_", None),  # models saved by older versions have none
             settings=given.get_params(deep=False),
         )

@@ -4,6 +4,7 @@ import math
 from dataclasses import dataclass
 
 from fenceline.problem.constraint import Constraint
+from fenceline.report.certainty import price_of_certainty
 from fenceline.report.subject import Subject
 from fenceline.result.margins import Standing
 
@@ -88,7 +89,14 @@ def verdict(subject: Subject) -> Verdict:
         "infeasible": f"On {rows}, the bound is broken of: {'; '.join(names)}.",
     }
     status = certificate.status
-    return Verdict(status, _SYMBOLS[status], sentences[status])
+    sentence = sentences[status]
+    if status == "feasible" and certificate.reason:
+        sentence = (
+            f"Every constraint is met on {rows}, but it is not certified: {certificate.reason}."
+        )
+    if price := price_of_certainty(subject):
+        sentence = f"{sentence} {price}"
+    return Verdict(status, _SYMBOLS[status], sentence)
 
 
 def constraint_table(subject: Subject) -> list[Line]:

@@ -1,0 +1,363 @@
+"""Searches whose truth is known: normal errors, and rows drawn for rates, gaps, rankings and times."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any, Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.special import ndtr, ndtri
+from sklearn.base import BaseEstimator, ClassifierMixin
+
+from fenceline import metrics
+from fenceline.certificate.certify import certify
+from fenceline.certificate.sequence import Option
+from fenceline.metrics import Table, Trial
+from fenceline.metrics.metric import PipelineMetric, Reading
+from fenceline.metrics.resources import Resource
+from fenceline.pipelines.ensemble import Candidate
+from fenceline.pipelines.fold_readings import CURVE
+from fenceline.pipelines.threshold_curve import ThresholdCurve
+from fenceline.problem.constraint import Constraint
+from fenceline.problem.problem import Problem
+from fenceline.problem.space import Algorithm, Module, Space
+
+CONFIDENCE = 0.95
+CORRELATION = 0.8
+"""Of the errors of two candidates on the same rows."""
+TIMES = 4
+"""Rows of the search for one that is kept: the error of the folds is half of the hold-out's."""
+_SPACE = Space([Module("estimator", [Algorithm("GaussianNB")])])
+Floats = NDArray[np.float64]
+
+
+@dataclass(frozen=True)
+class Found:
+    """What a search found, the truth about it, and the test on unseen rows."""
+
+    candidates: list[Candidate]
+    problem: Problem
+    metrics: Mapping[str, PipelineMetric]
+    true_room: Callable[[Option], float]
+    """Of the constraint that is nearest, in standard errors of the hold-out; negative outside."""
+    passes: Callable[[Option, float], bool]
+    """Whether every constraint passes its test at a risk."""
+    rows: tuple[int, int] = (TIMES, 1)
+
+
+class Cell(Protocol):
+    """A kind of search."""
+
+    name: str
+
+    def draw(self, rng: np.random.Generator) -> Found:
+        """Draw one search."""
+
+
+def _problem(constraints: Sequence[Constraint]) -> Problem:
+    return Problem(_SPACE, dict, "loss", constraints)
+
+
+def _noise(rng: np.random.Generator, *shape: int) -> Floats:
+    """Return errors of candidates (the last axis) that are correlated."""
+    common = rng.normal(size=(*shape[:-1], 1))
+    return math.sqrt(CORRELATION) * common + math.sqrt(1 - CORRELATION) * rng.normal(size=shape)
+
+
+@dataclass(frozen=True)
+class Normal:
+    """Pipelines whose loss rises with their room, and normal errors."""
+
+    name: str
+    constraints: int
+    bind: int
+    """How many of the constraints are near; the others are far away."""
+    rooms: tuple[float, float]
+    """Between which the true rooms lie."""
+    pipelines: int = 60
+    flattery: float = 0.0
+    """By how much the folds overstate the room."""
+
+    def draw(self, rng: np.random.Generator) -> Found:
+        """Draw one search."""
+        room = rng.uniform(*self.rooms, self.pipelines)
+        true = np.full((self.constraints, self.pipelines), 20.0)
+        true[: self.bind] = room
+        searched = true + self.flattery + _noise(rng, *true.shape) / math.sqrt(TIMES)
+        unseen = true + _noise(rng, *true.shape)
+        names = [f"m{i}" for i in range(self.constraints)]
+        candidates = [
+            Candidate(
+                (i,),  # type: ignore[arg-type] # any name will do
+                {"loss": float(room[i])}
+                | dict(zip(names, -searched[:, i], strict=True))
+                | {f"{name}/se": 1 / math.sqrt(TIMES) for name in names},
+                0.0,
+            )
+            for i in range(self.pipelines)
+        ]
+
+        def passes(option: Option, risk: float) -> bool:
+            return bool(unseen[:, option.pipeline[0]].min() >= ndtri(1 - risk))
+
+        def true_room(option: Option) -> float:
+            return float(true[:, option.pipeline[0]].min())
+
+        known = {name: metrics.score("accuracy") for name in names}
+        fence = [Constraint(name, "<=", 0.0) for name in names]
+        return Found(candidates, _problem(fence), known, true_room, passes)
+
+
+class Says(ClassifierMixin, BaseEstimator):  # type: ignore[misc] # scikit-learn is untyped
+    """Predicts what the first column says, in so many microseconds."""
+
+    classes_ = np.array([0, 1])
+
+    def __init__(self, microseconds: float = 1.0) -> None:
+        self.microseconds = microseconds
+
+    def predict(self, X: Any) -> NDArray[np.intp]:
+        """Return the first column as decisions."""
+        return (np.asarray(X)[:, 0] > 0).astype(int)
+
+    def decision_function(self, X: Any) -> Floats:
+        """Return the first column."""
+        return np.asarray(X)[:, 0]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Clock(Resource):
+    """A time with the error of a clock, from four stretches of time."""
+
+    rng: np.random.Generator = field(default_factory=np.random.default_rng)
+
+    def read(self, trial: Trial) -> Reading:
+        """Read the clock."""
+        four = trial.pipeline.microseconds + 0.2 * self.rng.normal(size=4)
+        return Reading(np.array([four.mean()]), float(four.std(ddof=1) / 2))
+
+
+@dataclass(frozen=True)
+class Quantity:
+    """A metric, its bound, and how rows are drawn so that it has a true value."""
+
+    metric: PipelineMetric
+    constraint: Constraint
+    error: float
+    """Standard error on the unseen rows, about."""
+    scores: Callable[[Floats, Floats, NDArray[np.intp], NDArray[np.intp]], Floats]
+    """From true values, noise of the rows, labels and groups, what each candidate says of each row."""
+
+
+def _rate(truth: int) -> Callable[..., Floats]:
+    def scores(values: Floats, noise: Floats, y: Any, g: Any) -> Floats:
+        wrong = ndtri(np.clip(values, 1e-6, 1 - 1e-6)) - noise
+        return np.where((y == truth)[:, None], -wrong if truth else wrong, (2 * y - 1)[:, None])
+
+    return scores
+
+
+def _selection(values: Floats, noise: Floats, y: Any, g: Any) -> Floats:
+    return np.asarray(ndtri(np.where(g[:, None] == 1, 0.3 + values, 0.3)) - noise)
+
+
+def _odds(values: Floats, noise: Floats, y: Any, g: Any) -> Floats:
+    base = np.where(y == 1, 0.7, 0.2)[:, None]
+    return np.asarray(
+        ndtri(np.where((g == 1)[:, None] & (y == 0)[:, None], base + values, base)) - noise
+    )
+
+
+def _auroc(values: Floats, noise: Floats, y: Any, g: Any) -> Floats:
+    return np.asarray(noise + y[:, None] * math.sqrt(2) * ndtri(values))
+
+
+def _auroc_gap(values: Floats, noise: Floats, y: Any, g: Any) -> Floats:
+    auroc = np.where((g == 1)[:, None], 0.88 - values, 0.88)
+    return np.asarray(noise + y[:, None] * math.sqrt(2) * ndtri(auroc))
+
+
+def _unused(values: Floats, noise: Floats, y: Any, g: Any) -> Floats:
+    return noise
+
+
+_FPR, _FNR = metrics.false_positive_rate(), metrics.false_negative_rate()
+_DPD = metrics.demographic_parity_difference("g")
+_EOD = metrics.equalized_odds_difference("g")
+_GAP = metrics.score_gap("roc_auc", "g")
+_AUC = metrics.score("roc_auc")
+QUANTITIES = {
+    "rate": Quantity(_FPR, _FPR <= 0.2, math.sqrt(0.16 / 400), _rate(0)),
+    "rare rate": Quantity(_FNR, _FNR <= 0.05, math.sqrt(0.0475 / 400), _rate(1)),
+    "gap of rates": Quantity(_DPD, _DPD <= 0.2, math.sqrt(0.46 / 400), _selection),
+    "equalised odds": Quantity(_EOD, _EOD <= 0.25, math.sqrt(0.41 / 200), _odds),
+    "AUROC": Quantity(_AUC, _AUC >= 0.8, 0.0218, _auroc),
+    "gap of AUROC": Quantity(_GAP, _GAP <= 0.12, 0.036, _auroc_gap),
+    "latency": Quantity(Clock("clock"), Constraint("clock", "<=", 10.0), 0.143, _unused),
+}
+"""With 800 unseen rows, half of them positive, half of each class in either group."""
+
+
+@dataclass(frozen=True)
+class Rows:
+    """Candidates drawn row by row, measured and certified by Fenceline's own metrics and bounds."""
+
+    name: str
+    quantities: tuple[str, ...]
+    rooms: tuple[float, float]
+    candidates: int = 12
+    flattery: float = 0.0
+    unseen: int = 800
+
+    def draw(self, rng: np.random.Generator) -> Found:
+        """Draw one search."""
+        parts = [QUANTITIES[name] for name in self.quantities]
+        room = np.sort(rng.uniform(*self.rooms, self.candidates))
+        values = [_value(part, room) for part in parts]
+        searched = self._trials(rng, TIMES * self.unseen, values)
+        unseen = self._trials(rng, self.unseen, values)
+        known = {part.constraint.metric: part.metric for part in parts}
+        constraints = [part.constraint for part in parts]
+        found = [
+            Candidate(
+                (i,),  # type: ignore[arg-type] # any name will do
+                {"loss": float(room[i])} | self._measured(parts, searched, i),
+                0.0,
+            )
+            for i in range(self.candidates)
+        ]
+
+        def passes(option: Option, risk: float) -> bool:
+            trials = unseen[option.pipeline[0]]
+            return all(
+                certify(trial, [c], known, confidence=1 - risk).status == "certified"
+                for trial, c in zip(trials, constraints, strict=True)
+            )
+
+        def true_room(option: Option) -> float:
+            return float(room[option.pipeline[0]])
+
+        return Found(found, _problem(constraints), known, true_room, passes)
+
+    def _measured(
+        self, parts: Sequence[Quantity], searched: list[list[Trial]], i: int
+    ) -> dict[str, float]:
+        measured = {}
+        for part, trial in zip(parts, searched[i], strict=True):
+            name = part.constraint.metric
+            better = 1.0 if part.constraint.sense == ">=" else -1.0
+            error = part.error if part.metric.resource else part.error / math.sqrt(TIMES)
+            measured[name] = part.metric.value(trial) + better * self.flattery * part.error
+            measured[f"{name}/se"] = error if not part.metric.resource else 0.1
+        return measured
+
+    def _trials(
+        self, rng: np.random.Generator, rows: int, values: list[Floats]
+    ) -> list[list[Trial]]:
+        """Return for each candidate one trial for each quantity, all on the same rows."""
+        y, g = np.arange(rows) % 2, np.arange(rows) // 2 % 2
+        trials: list[list[Trial]] = [[] for _ in range(self.candidates)]
+        for name, true in zip(self.quantities, values, strict=True):
+            scores = QUANTITIES[name].scores(true, _noise(rng, rows, self.candidates), y, g)
+            for i in range(self.candidates):
+                table = Table(scores[:, [i]], y, "binary", {"g": g})
+                trials[i].append(Trial(Says(float(true[i])), table, np.arange(rows)))
+        return trials
+
+
+def _value(part: Quantity, room: Floats) -> Floats:
+    """Return the true values that keep so many standard errors from a bound."""
+    better = 1.0 if part.constraint.sense == ">=" else -1.0
+    return np.asarray(part.constraint.bound + better * part.error * room)
+
+
+@dataclass(frozen=True)
+class Thresholds:
+    """Pipelines of different strength, each at many thresholds: errors of one class at a bound on the other's."""
+
+    name: str
+    strengths: tuple[float, ...]
+    bound: float = 0.1
+    cases: int = 400
+    flattery: float = 0.0
+    lowest: float = -1.0
+    """The lowest threshold, which lets most through."""
+
+    def draw(self, rng: np.random.Generator) -> Found:
+        """Draw one search."""
+        cuts = np.linspace(self.lowest, 3.0, 40)
+        error = math.sqrt(self.bound * (1 - self.bound) / self.cases)
+        size = len(self.strengths)
+        searched = _noise(rng, TIMES * self.cases, size)
+        unseen = _noise(rng, self.cases, size)
+        found: list[Candidate] = []
+        for i, strength in enumerate(self.strengths):
+            rate = np.mean(searched[:, [i]] > cuts, axis=0)
+            missed = ndtr(cuts - strength)
+            curve = ThresholdCurve(
+                cuts,
+                np.clip((rate + 1 - missed) / 2, 1e-3, 1 - 1e-3),
+                {"false_positive_rate": rate - self.flattery * error, "loss": missed},
+                {"false_positive_rate": np.sqrt((rate + 1e-3) * (1 - rate) / (TIMES * self.cases))},
+            )
+            known = {"loss": 0.0, "false_positive_rate": 0.0}
+            details = {CURVE: curve.to_dict()}
+            found.append(Candidate((i,), known, 0.0, details=details))  # type: ignore[arg-type]
+
+        def passes(option: Option, risk: float) -> bool:
+            decided = unseen[:, [option.pipeline[0]]] - option.log_odds
+            rows = np.arange(self.cases)
+            trial = Trial(
+                Says(), Table(decided, np.append(np.zeros(self.cases - 1), 1), "binary"), rows
+            )
+            trial.target = np.zeros(self.cases, dtype=int)
+            fence = [self.bound >= _FPR]
+            return (
+                certify(trial, fence, {_FPR.name: _FPR}, confidence=1 - risk).status == "certified"
+            )
+
+        def true_room(option: Option) -> float:
+            return float((self.bound - ndtr(-option.log_odds)) / error)
+
+        fence = [self.bound >= _FPR]
+        return Found(found, _problem(fence), {_FPR.name: _FPR}, true_room, passes)
+
+
+NORMAL: tuple[Cell, ...] = (
+    Normal("3 constraints, one binds, roomy models exist", 3, 1, (-1.0, 6.0)),
+    Normal("the same, hardly any room", 3, 1, (-1.0, 3.0)),
+    Normal("3 bind together, hardly any room", 3, 3, (-1.0, 3.0)),
+    Normal("4 bind together, roomy models exist", 4, 4, (-1.0, 6.0)),
+    Normal("1 constraint, 2.49 errors of room, one candidate", 1, 1, (2.49, 2.49), pipelines=1),
+    Normal("1 constraint, all just outside, the folds flatter", 1, 1, (-1e-6, -1e-7), flattery=3.0),
+    Normal("4 constraints, one just broken, the folds flatter", 4, 1, (-1e-6, -1e-7), flattery=3.0),
+)
+_ROOMY, _TIGHT, _EDGE = (-2.0, 6.0), (-2.0, 2.5), (-1e-6, -1e-7)
+_SINGLE: tuple[Cell, ...] = tuple(
+    Rows(f"{name}, {word}", (name,), rooms, flattery=flattery)
+    for name in QUANTITIES
+    for word, rooms, flattery in (
+        ("roomy", _ROOMY, 0.0),
+        ("tight", _TIGHT, 0.0),
+        ("just outside", _EDGE, 3.0),
+    )
+)
+_MANY = ("rate", "gap of rates", "AUROC", "latency")
+ROWS: tuple[Cell, ...] = (
+    *_SINGLE,
+    Rows("2 constraints (rates), tight", ("rate", "rare rate"), _TIGHT),
+    Rows("4 constraints (rate, gap, AUROC, latency), roomy", _MANY, _ROOMY),
+    Rows("4 constraints (rate, gap, AUROC, latency), tight", _MANY, _TIGHT),
+    Rows("rate, 2.49 errors of room, one candidate", ("rate",), (2.49, 2.49), candidates=1),
+    Thresholds("thresholds of 5 pipelines, roomy", (1.0, 1.2, 1.4, 1.6, 1.8)),
+    Thresholds("thresholds of one pipeline, the folds flatter by 3", (1.5,), flattery=3.0),
+    Thresholds(
+        "thresholds, none inside is offered, the folds flatter",
+        (1.0, 1.5),
+        flattery=12.0,
+        lowest=-1.0,
+    ),
+)
