@@ -71,9 +71,8 @@ class ThresholdCurve:
         for c in constraints:
             if c.metric not in self.values:
                 continue
-            excess = self.values[c.metric] - c.bound
-            excess = -excess if c.sense == ">=" else excess
-            excess = np.abs(excess) - c.tolerance if c.sense == "==" else excess
+            excess = c.sign * (self.values[c.metric] - c.bound)
+            excess = np.abs(excess) - c.tolerance if c.equality else excess
             if room:
                 excess = excess + room * np.nan_to_num(self.errors[c.metric])
             total += np.maximum(0.0, np.nan_to_num(excess / c.scale, nan=np.inf))
