@@ -81,6 +81,8 @@ def seed(random_state: Any) -> int:
 
 def check_X(estimator: Any, X: Any, *, reset: bool) -> Any:  # noqa: N802 - X is its name
     """Return the features as pandas, sparse or an array, and remember or compare their columns."""
+    if not reset and _familiar(estimator, X):
+        return X
     X = as_table(X)
     if reset:
         estimator._sparse_ = sparse.issparse(X)
@@ -117,6 +119,14 @@ def check_X(estimator: Any, X: Any, *, reset: bool) -> Any:  # noqa: N802 - X is
             f"X contains infinity in {infinite!r}; replace it by a number or by a missing value."
         )
     return X
+
+
+def _familiar(estimator: Any, X: Any) -> bool:
+    """Tell whether a table to predict has the very columns of the one fitted on: nothing is left to check."""
+    known = getattr(estimator, "feature_names_in_", None)
+    if known is None or not isinstance(X, pd.DataFrame) or X.shape[1] != len(known) or X.empty:
+        return False
+    return bool(np.array_equal(X.columns.to_numpy(), known))
 
 
 def check_y(estimator: Any, X: Any, y: Any) -> NDArray[Any]:

@@ -2,6 +2,7 @@
 
 from fenceline.pipelines.cross_validation import CrossValidation
 from fenceline.pipelines.fitting.build import build, fit
+from fenceline.pipelines.fitting.encoders import with_encoder
 from fenceline.pipelines.fitting.group_weights import with_emphasis
 from fenceline.pipelines.fitting.prepare import preparation
 from fenceline.pipelines.fitting.thresholds import with_threshold
@@ -21,5 +22,6 @@ __all__ = [
     "preparation",
     "restrict",
     "with_emphasis",
+    "with_encoder",
     "with_threshold",
 ]

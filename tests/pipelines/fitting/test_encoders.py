@@ -36,22 +36,22 @@ def pipeline(encoder, scaler="none"):
 
 
 def test_the_default_space_searches_the_encoder_where_a_table_has_categories():
-    space = search_space("default", "binary", weighted=False, decides=False, categories=True)
+    space = search_space("default", "binary", weighted=False, categories=True)
     assert space.modules[0].name == "encoder"
     assert [a.name for a in space.modules[0].algorithms] == list(ENCODERS)
-    without = search_space("default", "binary", weighted=False, decides=False, categories=False)
+    without = search_space("default", "binary", weighted=False, categories=False)
     assert without.to_dict() == named_space("default").to_dict()
 
 
 def test_a_space_of_another_name_or_of_the_users_own_is_left_as_it_is():
     for given in ("small", named_space("default")):
-        space = search_space(given, "binary", weighted=False, decides=False, categories=True)
+        space = search_space(given, "binary", weighted=False, categories=True)
         assert not searches_encoder(space)
 
 
 def test_a_user_may_search_encoders_too():
     given = with_encoder(named_space("small"))
-    assert search_space(given, "binary", weighted=False, decides=False, categories=True) == given
+    assert search_space(given, "binary", weighted=False, categories=True) == given
     with pytest.raises(SpaceError, match="already"):
         with_encoder(given)
 

@@ -1,5 +1,6 @@
 """Operators that are made to measure: what the rows that reach them decide."""
 
+import numpy as np
 import pytest
 
 from fenceline.pipelines.spaces.operators import Setting, make
@@ -24,3 +25,31 @@ def test_a_space_may_decide_about_early_stopping_itself():
     model = make("MLP", MLP | {"early_stopping": False}, Setting("binary", 9999, 3))
     assert model.early_stopping is False
     assert model.hidden_layer_sizes == (16, 16)
+
+
+@pytest.mark.parametrize(
+    ("setting", "solver"),
+    [
+        (Setting("binary", 2000, 200), "newton-cholesky"),
+        (Setting("binary", 1999, 200), "lbfgs"),  # too few rows for each column
+        (Setting("binary", 9999, 201), "lbfgs"),
+        (Setting("multiclass", 2000, 20), "lbfgs"),
+        (Setting("binary", 2000, 20, sparse=True), "lbfgs"),
+    ],
+)
+def test_logistic_regression_takes_newtons_steps_where_columns_are_few(setting, solver):
+    assert make("LogisticRegression", {"C": 1.0}, setting).solver == solver
+
+
+def test_a_space_may_decide_about_the_solver_itself():
+    chosen = make("LogisticRegression", {"solver": "liblinear"}, Setting("binary", 2000, 20))
+    assert chosen.solver == "liblinear"
+
+
+def test_logistic_regression_does_not_mind_the_scale_of_columns():
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(400, 5)) * 10.0 ** np.arange(-2, 3)
+    y = X[:, 0] * 100 + rng.normal(size=400) > 0
+    model = make("LogisticRegression", {"C": 1e4}, Setting("binary", 400, 5)).fit(X, y)
+    assert model.score(X, y) > 0.7
+    assert model.n_iter_[0] < 20

@@ -36,8 +36,6 @@ def preparation(X: Any) -> Any:
     if not isinstance(X, pd.DataFrame):
         return SimpleImputer(strategy=median, keep_empty_features=True)
     kinds = _kinds(X)
-    if len(kinds["number"]) == X.shape[1]:
-        return SimpleImputer(strategy=median, keep_empty_features=True)
     if not any(kinds.values()):
         raise DefinitionError(_NOTHING)
     return TablePreparation(kinds["number"], kinds["date"], kinds["text"])

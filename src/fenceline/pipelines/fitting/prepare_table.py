@@ -22,7 +22,7 @@ from fenceline.pipelines.fitting.prepare_columns import (
     text_codes,
 )
 
-FEW_ROWS = 8
+FEW_ROWS = 20
 """Up to so many rows are looked up value by value; beyond, column by column takes less time."""
 NATIVE_CATEGORIES = 254
 """Codes of a column with more categories, beside the missing ones, are numbers to every model:
