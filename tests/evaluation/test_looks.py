@@ -92,9 +92,8 @@ class Impatient:
         self.most = most
 
     def iterates(self, problem, evaluator, rng):
-        for _ in range(self.most):
-            left = evaluator.seconds_left
-            alpha = 4.0 * ((left * 7919.0) % 1.0)
+        for step in range(self.most):
+            alpha = step / 2 + 0.5 * ((evaluator.seconds_left * 7919.0) % 1.0)
             evaluator.submit(at(alpha), 0.1 if rng.random() < 0.7 else 1.0)
         yield from ()
 

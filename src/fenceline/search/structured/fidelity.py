@@ -20,6 +20,7 @@ from fenceline.problem.configuration import Configuration
 from fenceline.search.structured.acquisition import Chance, ConstrainedImprovement
 from fenceline.search.structured.looks import OVERHEAD, Costs, expected_share
 from fenceline.search.structured.models import Models
+from fenceline.search.surrogates.look_model import LookModel
 from fenceline.search.surrogates.metric_model import MetricModel
 from fenceline.search.surrogates.pipeline_gp import SharedProcess
 from fenceline.search.surrogates.pipeline_kernel import Part
@@ -95,7 +96,7 @@ class MultiFidelity:
 
     def for_new(self, acquisition: ConstrainedImprovement) -> ConstrainedImprovement:
         """Return the acquisition of pipelines yet unseen: they have to beat what looks promise, too."""
-        waiting = [c for c, _ in self._looked]
+        waiting = self._looked
         if acquisition.best is None or not waiting:
             return acquisition
         predictions = _predicted(acquisition, self._encoded(waiting)[0])
@@ -112,7 +113,7 @@ class MultiFidelity:
         self, acquisition: ConstrainedImprovement, z: NDArray[np.intp], theta: Array
     ) -> tuple[NDArray[np.intp], Array]:
         """Return pipelines measured in full, best first, and looked at, most promising first, in turn."""
-        waiting = [c for c, _ in self._looked]
+        waiting = self._looked
         if not waiting:
             return z, theta
         parts, seen_z, seen_theta = self._encoded(waiting)
@@ -129,31 +130,54 @@ class MultiFidelity:
         self, acquisition: ConstrainedImprovement, new: Sequence[Configuration]
     ) -> tuple[Configuration, float] | None:
         """Return what to measure next: a new pipeline or one that was looked at, and its rows."""
-        pool = dict.fromkeys(new, 0.0) | dict(self._looked)
-        if not pool:
+        configurations = list(dict.fromkeys([*new, *self._looked]))
+        if not configurations:
             return None
-        configurations = list(pool)
         parts, _, _ = self._encoded(configurations)
         predictions = _predicted(acquisition, parts)
-        values = acquisition.value(predictions)
-        hopes = self.for_new(acquisition).value(predictions)
-        full = self._log_seconds(parts)
-        reached = np.array(list(pool.values()))
-        options = [(values, 1.0)]
-        if (reached > 0.0).any():
-            options = [(np.where(reached > 0.0, values, -np.inf), 1.0)]
+        hoping = self.for_new(acquisition)
+        values, hopes = acquisition.value(predictions), hoping.value(predictions)
+        reached = np.array([self._reached(c) for c in configurations])
+        # A pipeline not yet seen has to be worth more than one that looks speak for.
+        options = [(np.where(reached > 0.0, values, hopes), 1.0)]
         if self.costs.in_looks <= LOOKS_SHARE * (self.costs.in_looks + self.costs.in_full):
-            chance = np.full(len(values), 0.5)
-            if acquisition.best is not None:
-                mean, sd = predictions[0]
-                chance = np.clip(ndtr((acquisition.best - mean) / sd), LEAST_PROMOTED, 1.0)
+            if (reached > 0.0).any():
+                options = [(np.where(reached > 0.0, values, -np.inf), 1.0)]
             for share in self.shares:
-                look = np.logaddexp(full + math.log(expected_share(share)), math.log(OVERHEAD))
-                saved = full - np.logaddexp(look, np.log(chance) + full)
-                gain = np.where(reached < share, hopes + self._power * saved, -np.inf)
-                options.append((gain, share))
+                worth = self._worth_of_look(hoping, parts, predictions, share)
+                options.append((np.where(reached < share, worth, -np.inf), share))
         best, share = max(options, key=lambda option: float(option[0].max()))
         return configurations[int(best.argmax())], share
+
+    def _worth_of_look(
+        self,
+        acquisition: ConstrainedImprovement,
+        parts: Sequence[Part],
+        predictions: Sequence[tuple[Array, Array]],
+        share: float,
+    ) -> Array:
+        """Return what looks bring for what they cost, as the acquisition does for full measurements.
+
+        What a look brings is by how much the *predicted* metric is likely to fall below the best.
+        With the chance p that it does, the pipeline will be measured in full, too.
+        """
+        full = self._log_seconds(parts)
+        look = np.logaddexp(full + math.log(expected_share(share)), math.log(OVERHEAD))
+        if acquisition.best is None:
+            chance = np.full(len(full), 0.5)
+            worth = acquisition.value(predictions)
+        else:
+            objective, discount = self.models.objective, self.models.discounts(np.array([share]))
+            assert isinstance(objective, LookModel)
+            (mean, sd), *rest = predictions
+            told = np.minimum(objective.told_by_look(parts, float(discount[0])), sd)
+            # It tells of similar pipelines as well, so half of what is missing is granted to it: on
+            # six simulated tables the loss after 60 s was .0011 above the best, and .0017 without.
+            told = np.sqrt(told * sd)
+            chance = ndtr((acquisition.best - mean) / np.maximum(told, 1e-12))
+            worth = acquisition.value([(mean, told), *rest])
+        saved = full - np.logaddexp(look, np.log(np.maximum(chance, LEAST_PROMOTED)) + full)
+        return np.asarray(worth + self._power * saved)
 
     @property
     def _left(self) -> float:
@@ -166,11 +190,16 @@ class MultiFidelity:
         return min(1.0, self._left / self.seconds)
 
     @property
-    def _looked(self) -> list[tuple[Configuration, float]]:
-        """Pipelines that were looked at and may be measured, with the largest share of each."""
+    def _looked(self) -> list[Configuration]:
+        """Pipelines that were looked at and may be measured."""
         known, pending = self.evaluator.known, set(self.evaluator.pending)
-        looks = self.models.data.looks.pipelines
-        return [(c, s) for c, s in looks.items() if c not in pending and known(c) is None]
+        looked = self.models.data.looks.pipelines
+        return [c for c in looked if c not in pending and known(c) is None]
+
+    def _reached(self, configuration: Configuration) -> float:
+        """Return the largest share that a pipeline was looked at with, if in vain; 0 if it was not."""
+        known = (s for s in self.shares if self.evaluator.known(configuration, s) is not None)
+        return max(known, default=0.0)
 
     def _log_seconds(self, parts: Sequence[Part]) -> Array:
         """Return the logarithm of the seconds that full measurements are likely to take."""

@@ -63,8 +63,8 @@ class Looks(Encoded):
         super().__init__(problem)
         self._loss = Rows(1)
         self._excess = Rows(len(problem.constraints))
-        self.pipelines: dict[Configuration, float] = {}
-        """The largest share of the rows with which each was looked at."""
+        self.pipelines: dict[Configuration, None] = {}
+        """Each once, in the order in which they were first looked at."""
 
     @property
     def loss(self) -> Array:
@@ -78,9 +78,8 @@ class Looks(Encoded):
 
     def append(self, evaluation: Evaluation) -> None:
         """Take in a look."""
-        configuration, constraints = evaluation.configuration, self.problem.constraints
-        before = self.pipelines.get(configuration, 0.0)
-        self.pipelines[configuration] = max(evaluation.fidelity, before)
+        constraints = self.problem.constraints
+        self.pipelines[evaluation.configuration] = None
         self._encode(evaluation)
         self._loss.append(evaluation.objective)
         # Without the margin of an error: what looks show of a bound is to be taken hopefully.

@@ -51,15 +51,18 @@ class Models:
             [m.update(good, y) for m, y in zip(self.constraints, self.data.excess.T, strict=True)],
         )
 
+    def discounts(self, shares: Array) -> Array:
+        """Return how far looks are from full measurements: 1 for those with the fewest rows."""
+        # A metric comes near its value at all rows with one over the root of the rows.
+        fewest = min(self.data.problem.fidelities)
+        return np.asarray((shares**-0.5 - 1.0) / (fewest**-0.5 - 1.0))
+
     def _fit_looks(self, good: list[Part]) -> tuple[SharedProcess, list[SharedProcess]]:
         """Learn from full measurements and looks together."""
         looks = self.data.looks
         seen = self.structure.parts(looks.z, looks.theta)
         parts = [part.joined(other) for part, other in zip(good, seen, strict=True)]
-        # A metric comes near its value at all rows with one over the root of the rows.
-        lost = looks.share**-0.5 - 1.0
-        most = min(self.data.problem.fidelities) ** -0.5 - 1.0
-        discounts = np.concatenate([np.zeros(len(self.data.loss)), lost / most])
+        discounts = np.concatenate([np.zeros(len(self.data.loss)), self.discounts(looks.share)])
         columns = [
             np.concatenate([full, part])
             for full, part in zip(

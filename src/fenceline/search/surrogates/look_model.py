@@ -13,7 +13,7 @@ predicts f, so whoever reads it need not know of looks.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 import numpy as np
 
@@ -36,6 +36,7 @@ class LookModel(MetricModel):
 
     looks: LookAmplitudes | None = None
     _amplitudes: Amplitudes | None = None
+    _discounts: Array = field(default_factory=lambda: np.empty(0))
 
     def learn(self, parts: Sequence[Part], y: Array, discounts: Array) -> SharedProcess:
         """Take in everything measured so far; `discounts` are 0 for full measurements, up to 1."""
@@ -47,7 +48,27 @@ class LookModel(MetricModel):
         assert self.warp is not None
         assert self.looks is not None
         self.process = self._condition(parts, self.warp(y), discounts)
+        self._discounts = discounts
         return self.process
+
+    def told_by_look(self, parts: Sequence[Part], discount: float) -> Array:
+        """Return by how much looks at some pipelines are likely to move the means of their metric.
+
+        It is the deviation of the mean after a look, seen from before: little where similar
+        pipelines were looked at, and never more than the deviation of the metric itself.
+        """
+        process, looks = self.process, self.looks
+        assert process is not None
+        assert looks is not None
+        effects = [process.effects(i, part) for i, part in enumerate(parts)]
+        cross = assemble(process.amplitudes, effects)
+        full = cross @ process.whitener.T
+        look = looks.applied(cross, discount * self._discounts) @ process.whitener.T
+        prior, own = process.amplitudes.prior_variance, np.array([discount**2])
+        noise = process.amplitudes.noise + looks.noise
+        together = prior - np.einsum("ij,ij->i", full, look)
+        alone = looks.applied(np.array([prior]), own) + noise - np.einsum("ij,ij->i", look, look)
+        return np.asarray(np.abs(together) / np.sqrt(np.maximum(alone, noise)))
 
     def _learn_anew(self, parts: Sequence[Part], y: Array, discounts: Array) -> None:
         candidates = []
