@@ -10,7 +10,7 @@ from __future__ import annotations
 import argparse
 import os
 import sys
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
@@ -65,25 +65,34 @@ def plan_of(curves: Sequence[Curve], cells: Sequence[str]) -> list[Line]:
 
 
 def table(results: Results, cells: Sequence[str]) -> str:
-    """Return medians of the best value, and how often each pair ended better than the first curve."""
-    lines = [
-        f"| problems | seeds | {' | '.join(c.name for c in CURVES)} | plain order better / worse | ADMM() better / worse |",
-        "|---|---|" + "---|" * (len(CURVES) + 2),
-    ]
+    """Return the median best value of each curve, and how often it ended better and worse than the first.
+
+    Each pair is compared on the problems that both have run; medians are over all that a curve has.
+    """
+    others = (PLAIN, LOOP)
+    heads = ["problems", *(c.name for c in CURVES), *(f"{c.name}: better / worse" for c in others)]
+    lines = [f"| {' | '.join(heads)} |", "|" + "---|" * len(heads)]
     for cell in cells:
         curves = results.get(cell, {})
-        if not all(c.name in curves for c in CURVES):
+        if MULTIPLIERS.name not in curves:
             continue
-        seeds = sorted(set.intersection(*(set(curves[c.name]) for c in CURVES)))
-        ends = {c.name: np.array([_end(curves[c.name][s]) for s in seeds]) for c in CURVES}
-        medians = [f"{np.quantile(e, 0.5, method='higher'):.3g}" for e in ends.values()]
-        first = ends[MULTIPLIERS.name]
-        versus = [
-            f"{(ends[c.name] < first).sum()} / {(ends[c.name] > first).sum()}"
-            for c in (PLAIN, LOOP)
-        ]
-        lines.append("| " + " | ".join([cell, str(len(seeds)), *medians, *versus]) + " |")
+        medians = [_median(curves.get(c.name, {})) for c in CURVES]
+        versus = [_versus(curves.get(c.name, {}), curves[MULTIPLIERS.name]) for c in others]
+        lines.append(f"| {' | '.join([cell, *medians, *versus])} |")
     return "\n".join(lines)
+
+
+def _median(runs: Mapping[int, Trace]) -> str:
+    if not runs:
+        return "not run"
+    middle = np.quantile([_end(trace) for trace in runs.values()], 0.5, method="higher")
+    return f"{middle:.3g} ({len(runs)})"
+
+
+def _versus(runs: Mapping[int, Trace], others: Mapping[int, Trace]) -> str:
+    pairs = [(_end(runs[s]), _end(others[s])) for s in runs.keys() & others.keys()]
+    better, worse = (sum(a < b for a, b in pairs), sum(a > b for a, b in pairs))
+    return f"{better} / {worse}" if pairs else "not run"
 
 
 def _end(trace: Trace) -> float:

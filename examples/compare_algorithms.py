@@ -41,7 +41,7 @@ for name, curves in regrets.items():
 
 # %%
 # Three problems and one run on each show how to compare, not who is best: for that, see
-# :doc:`/optimiser`, with twenty problems that were not used for tuning. Two things are already visible
+# :doc:`/benchmarks/optimiser`, with twenty problems that were not used for tuning. Two things are already visible
 # here. The default needs far fewer evaluations; and it spends more time on each proposal, which pays
 # where a measurement takes a second and would not where it takes a millisecond.
 

@@ -14,15 +14,19 @@ from benchmarks.automl.scores import of_dummy, paired, score
 from benchmarks.automl.verdicts import floor_verdicts, is_behind, rival_verdicts
 from benchmarks.catalogue import Entry
 
-RNG = np.random.default_rng(0)
 TOY = Entry("meta/toy", 800, "binary")
 
 
 @pytest.fixture
-def data(tmp_path):
-    frame = pd.DataFrame({"size": RNG.normal(size=800), "kind": RNG.choice(["a", "b"], 800)})
+def rng():
+    return np.random.default_rng(0)
+
+
+@pytest.fixture
+def data(tmp_path, rng):
+    frame = pd.DataFrame({"size": rng.normal(size=800), "kind": rng.choice(["a", "b"], 800)})
     frame.loc[::50, "kind"] = None
-    noise = RNG.normal(scale=0.5, size=800)
+    noise = rng.normal(scale=0.5, size=800)
     frame["target"] = np.where(frame["size"] + noise > 0, "yes", "no")
     (tmp_path / "meta").mkdir()
     frame.to_csv(tmp_path / "meta/toy.csv.gz", index=False)
@@ -61,15 +65,15 @@ def test_plain_boosting_learns_the_table(data):
     assert score("binary", one.truth, found) > 0.85
 
 
-def test_scores_are_those_of_scikit_learn():
-    truth = RNG.integers(0, 2, 300)
-    ties = np.round(RNG.random(300) + 0.3 * truth, 1)
+def test_scores_are_those_of_scikit_learn(rng):
+    truth = rng.integers(0, 2, 300)
+    ties = np.round(rng.random(300) + 0.3 * truth, 1)
     assert score("binary", truth, ties) == pytest.approx(roc_auc_score(truth, ties))
-    three = RNG.integers(0, 3, 300)
-    shares = RNG.dirichlet(np.ones(3), 300)
+    three = rng.integers(0, 3, 300)
+    shares = rng.dirichlet(np.ones(3), 300)
     assert score("multiclass", three, shares) == pytest.approx(-log_loss(three, shares))
-    numbers = RNG.normal(size=300)
-    guess = numbers + RNG.normal(size=300)
+    numbers = rng.normal(size=300)
+    guess = numbers + rng.normal(size=300)
     assert score("regression", numbers, guess) == pytest.approx(r2_score(numbers, guess))
     constant = np.tile(np.bincount(three) / 300, (300, 1))
     assert of_dummy("multiclass", three) == pytest.approx(score("multiclass", three, constant))
@@ -79,10 +83,10 @@ def test_one_sure_mistake_does_not_make_a_log_loss_infinite():
     assert score("multiclass", np.array([0, 1]), np.array([[0.0, 1.0], [0.0, 1.0]])) > -10
 
 
-def test_the_error_of_a_paired_difference_is_that_of_repeated_samples():
+def test_the_error_of_a_paired_difference_is_that_of_repeated_samples(rng):
     # Squared errors that differ by a normal amount: the error of their mean is known.
-    truth = RNG.normal(size=4000)
-    one, other = truth + RNG.normal(size=4000), truth + RNG.normal(size=4000)
+    truth = rng.normal(size=4000)
+    one, other = truth + rng.normal(size=4000), truth + rng.normal(size=4000)
     difference, error = paired("regression", truth, one, other)
     assert difference == pytest.approx(r2_score(truth, one) - r2_score(truth, other))
     assert error == pytest.approx(2 / np.sqrt(4000), rel=0.2)

@@ -66,7 +66,7 @@ def test_rows_are_counted_by_truth_and_decision():
     ids=lambda metric: metric.name,
 )
 def test_a_sweep_reads_what_the_metric_reads_at_each_threshold(metric, weighted):
-    weights = RNG.uniform(0.2, 3.0, 900) if weighted else None
+    weights = np.random.default_rng(4).uniform(0.2, 3.0, 900) if weighted else None
     sweep = metric.sweep(trial(weights), CUTS)
     alone = [metric.parts(decided(trial(weights), t)) for t in LOG_ODDS]
     np.testing.assert_allclose(sweep.parts, alone, atol=1e-12)

@@ -191,7 +191,7 @@ def _cells(metric: PipelineMetric, trial: Trial) -> list[NDArray[np.intp]]:
     code = np.zeros(len(trial.rows), dtype=np.intp)
     if trial.table.task != "regression":
         code = trial.target.astype(np.intp)
-    if metric.groups:
-        groups = trial.grouping(metric.groups[0], getattr(metric, "bins", ()))[1]
+    if metric.groupings:
+        groups = trial.grouping(*metric.groupings[0])[1]
         code = code * (groups.max() + 1) + groups
     return [np.flatnonzero(code == c) for c in np.unique(code)]

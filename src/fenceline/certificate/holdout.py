@@ -78,15 +78,14 @@ def needed_share(table: Table, metrics: Sequence[PipelineMetric]) -> float:
 def _rarest_cell(table: Table, metric: PipelineMetric) -> int:
     """Return the rows of the smallest group or class that a part of the metric is about."""
     cells = np.zeros(len(table.y), dtype=np.intp)
-    truth = getattr(getattr(metric, "of", metric), "truth", None)
-    if truth is not None:
-        return max(1, int(np.sum(table.target == truth)))
+    if metric.only_class is not None:
+        return max(1, int(np.sum(table.target == metric.only_class)))
     # Selection rates look at predictions alone.
     by_class = (metric.ranks or metric.unit) and not isinstance(metric, SelectionRates)
     if by_class and table.task != "regression":
         cells = table.target.astype(np.intp)
-    for name in metric.groups:
-        codes = table.grouping(name, getattr(metric, "bins", ()))[1]
+    for grouping in metric.groupings:
+        codes = table.grouping(*grouping)[1]
         cells = cells * (codes.max() + 1) + codes
     sizes = np.bincount(cells)
     return int(sizes[sizes > 0].min())

@@ -4,6 +4,7 @@ import importlib
 import os
 import re
 import sys
+from importlib.util import find_spec
 
 from fenceline.errors import FencelineError, SpaceError, suggestion
 from fenceline.problem.space import Space
@@ -28,8 +29,10 @@ def find_space(name: str) -> str | Space:
             f"--space {name!r} is no path to a function; write package.module:function."
         )
     module_name, _, attribute = name.partition(":")
-    if os.getcwd() not in sys.path:
-        sys.path.append(os.getcwd())
+    if find_spec(module_name.partition(".")[0]) is None:
+        sys.path.append(
+            os.getcwd()
+        )  # for good: what is in the space may be imported from there too
     try:
         module = importlib.import_module(module_name)
     except ImportError as problem:

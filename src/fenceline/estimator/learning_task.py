@@ -12,7 +12,7 @@ from fenceline.estimator.fence import fence, objective_metric
 from fenceline.estimator.second_table import Given
 from fenceline.metrics.metric import PipelineMetric
 from fenceline.metrics.scores import for_numbers
-from fenceline.metrics.trial import Rows, Table, Task, take
+from fenceline.metrics.trial import Grouping, Rows, Table, Task, take
 from fenceline.pipelines.cross_validation import Folds
 from fenceline.pipelines.fitting import encoders
 from fenceline.pipelines.fitting import group_weights as emphasis
@@ -37,7 +37,7 @@ class Question:
     folds: Folds
     computes_threshold: bool
     """Whether each measurement is to compute the threshold between two classes."""
-    weighted_groups: tuple[emphasis.Grouping, ...]
+    weighted_groups: tuple[Grouping, ...]
     """The groups whose rows may count differently in fitting."""
     unseen: float | Rows | None
     """The share of rows to certify on, or the rows themselves, where that was asked for."""
@@ -135,7 +135,7 @@ def _check_algorithms(space: Space, task: Task) -> None:
 
 def _check_metrics(metrics: Mapping[str, PipelineMetric], task: Task, weighted: bool) -> None:
     for name, metric in metrics.items():
-        scorer = getattr(getattr(metric, "of", metric), "scorer", None)
+        scorer = metric.scored_by
         if scorer is not None and for_numbers(scorer) != (task == "regression"):
             what, given = ("classes", "numbers") if task == "regression" else ("numbers", "classes")
             usual = "'r2'" if task == "regression" else "'roc_auc' or 'accuracy'"

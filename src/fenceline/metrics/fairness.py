@@ -12,7 +12,7 @@ from fenceline.errors import DefinitionError, MeasurementError
 from fenceline.metrics.decisions import Confusion, Floats, Sweep, confusion, rate, score_sweep
 from fenceline.metrics.metric import Contrast, Parts, PipelineMetric
 from fenceline.metrics.scores import decides, is_unit, scored, scorer_name, weighable
-from fenceline.metrics.trial import Rows, Task, Trial
+from fenceline.metrics.trial import Grouping, Rows, Task, Trial
 
 _RESERVED = frozenset("(),=")
 
@@ -25,9 +25,9 @@ class GroupMetric(PipelineMetric):
     bins: tuple[float, ...]
 
     @property
-    def groups(self) -> tuple[str, ...]:
-        """The name of the column whose groups are compared."""
-        return (self.group,)
+    def groupings(self) -> tuple[Grouping, ...]:
+        """The column whose groups are compared, and its edges."""
+        return ((self.group, self.bins),)
 
     def _counts(self, trial: Trial, cuts: Floats) -> Confusion:
         """Count the rows of every group at each threshold; a group without rows is refused."""
@@ -54,6 +54,11 @@ class ScoreGap(GroupMetric):
     scorer: str
 
     contrast: ClassVar[Contrast] = "gap"
+
+    @property
+    def scored_by(self) -> str:
+        """The scorer of each group."""
+        return self.scorer
 
     @property
     def unit(self) -> bool:

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fenceline.metrics.decisions import Floats, Sweep, rate
-from fenceline.metrics.trial import Rows, Task, Trial
+from fenceline.metrics.trial import Grouping, Rows, Task, Trial
 from fenceline.problem.constraint import Metric
 
 Parts: TypeAlias = NDArray[np.float64]
@@ -71,9 +71,24 @@ class PipelineMetric(Metric, ABC):
         return True
 
     @property
+    def groupings(self) -> tuple[Grouping, ...]:
+        """The groups it compares."""
+        return ()
+
+    @property
     def groups(self) -> tuple[str, ...]:
         """Names of the groups it compares."""
-        return ()
+        return tuple(name for name, _ in self.groupings)
+
+    @property
+    def scored_by(self) -> str | None:
+        """The scikit-learn scorer it is made of, if it is made of one."""
+        return None
+
+    @property
+    def only_class(self) -> int | None:
+        """The class whose rows alone it looks at, if there is one."""
+        return None
 
     @abstractmethod
     def parts(self, trial: Trial, at: Rows | None = None) -> Parts:

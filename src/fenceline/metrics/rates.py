@@ -22,6 +22,11 @@ class ErrorRate(PipelineMetric):
     tasks: ClassVar[tuple[Task, ...]] = ("binary",)
 
     @property
+    def only_class(self) -> int:
+        """The class that is taken for the other."""
+        return self.truth
+
+    @property
     def unit(self) -> bool:
         """A rate lies between 0 and 1."""
         return True

@@ -15,7 +15,7 @@ from sklearn.metrics import get_scorer, get_scorer_names, log_loss
 from fenceline.errors import DefinitionError, MeasurementError, suggestion
 from fenceline.metrics.decisions import Floats, Sweep, confusion, score_sweep
 from fenceline.metrics.metric import Parts, PipelineMetric
-from fenceline.metrics.trial import Rows, Trial
+from fenceline.metrics.trial import Grouping, Rows, Trial
 
 _ALIASES: Mapping[str, str] = {
     "auc": "roc_auc",
@@ -79,6 +79,11 @@ class Score(PipelineMetric):
     larger_is_better: ClassVar[bool] = True
 
     @property
+    def scored_by(self) -> str:
+        """The scorer."""
+        return self.scorer
+
+    @property
     def unit(self) -> bool:
         """Whether the score lies between 0 and 1."""
         return is_unit(self.scorer)
@@ -117,9 +122,19 @@ class Loss(PipelineMetric):
     bounded: bool
 
     @property
-    def groups(self) -> tuple[str, ...]:
-        """Names of the groups the metric compares."""
-        return self.of.groups
+    def groupings(self) -> tuple[Grouping, ...]:
+        """The groups that the metric compares."""
+        return self.of.groupings
+
+    @property
+    def scored_by(self) -> str | None:
+        """The scorer of the metric."""
+        return self.of.scored_by
+
+    @property
+    def only_class(self) -> int | None:
+        """The class whose rows alone the metric looks at."""
+        return self.of.only_class
 
     @property
     def decides(self) -> bool:
@@ -162,6 +177,11 @@ class Robustness(PipelineMetric):
 
     scorer: str
     noise: float
+
+    @property
+    def scored_by(self) -> str:
+        """The scorer."""
+        return self.scorer
 
     @property
     def decides(self) -> bool:

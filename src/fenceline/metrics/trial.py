@@ -14,6 +14,9 @@ from sklearn.utils.metaestimators import available_if
 from fenceline.errors import DefinitionError, MeasurementError, suggestion
 
 Rows: TypeAlias = NDArray[np.intp]
+Grouping: TypeAlias = tuple[str, tuple[float, ...]]
+"""The name of a group, and the edges that cut its numbers; no edges where each value is a group."""
+
 Task: TypeAlias = Literal["binary", "multiclass", "regression"]
 
 

@@ -13,8 +13,8 @@ from sklearn.model_selection import KFold, StratifiedKFold, train_test_split
 from fenceline.errors import DefinitionError, MeasurementError
 from fenceline.evaluation.incumbent import Incumbent
 from fenceline.metrics.metric import PipelineMetric
-from fenceline.metrics.trial import Rows, Table, Trial
-from fenceline.pipelines.fitting.group_weights import Grouping, compared, emphasised, split_emphasis
+from fenceline.metrics.trial import Grouping, Rows, Table, Trial
+from fenceline.pipelines.fitting.group_weights import compared, emphasised, split_emphasis
 from fenceline.pipelines.fitting.prefix import Fold, Prefixes, fit_fold
 from fenceline.pipelines.fitting.thresholds import split_threshold
 from fenceline.pipelines.fold_readings import THRESHOLD, FoldReadings
@@ -234,9 +234,9 @@ def strata(table: Table, metrics: Iterable[PipelineMetric], parts: int) -> NDArr
     """
     cells: NDArray[np.intp] = table.target.astype(np.intp)
     for metric in metrics:
-        if not metric.groups:
+        if not metric.groupings:
             continue
-        _, codes = table.grouping(metric.groups[0], getattr(metric, "bins", ()))
+        _, codes = table.grouping(*metric.groupings[0])
         finer = np.unique(cells * (codes.max() + 1) + codes, return_inverse=True)[1]
         if np.bincount(finer).min() >= parts:
             cells = finer.astype(np.intp)
@@ -245,8 +245,8 @@ def strata(table: Table, metrics: Iterable[PipelineMetric], parts: int) -> NDArr
 
 def check_group_sizes(table: Table, metric: PipelineMetric, parts: int) -> None:
     """Refuse groups that cannot be compared in every part of the rows."""
-    for name in metric.groups:
-        labels, codes = table.grouping(name, getattr(metric, "bins", ()))
+    for grouping in metric.groupings:
+        labels, codes = table.grouping(*grouping)
         for code, label in enumerate(labels):
             members = codes == code
             if members.sum() < parts:

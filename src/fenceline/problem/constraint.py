@@ -9,6 +9,7 @@ punctuation do not count, those within words and quotes do. Texts are parsed, ne
 
 import math
 import re
+from collections.abc import Sequence
 from dataclasses import dataclass
 from statistics import NormalDist
 from typing import Literal, NoReturn, TypeAlias
@@ -176,6 +177,27 @@ def metric(name: str) -> Metric:
     if not isinstance(name, str) or not name:
         raise ConstraintError(f"metric() needs the name of a metric. Got {name!r}.")
     return Metric(name)
+
+
+def check_consistent(constraints: Sequence[Constraint]) -> None:
+    """Refuse duplicates and bounds that no value can meet."""
+    limits: dict[str, tuple[float, float]] = {}
+    seen = set()
+    for c in constraints:
+        if (c.metric, c.sense) in seen:
+            raise ConstraintError(
+                f"Two constraints bound {c.metric!r} by '{c.sense}'; keep the stricter one.",
+                constraint=c,
+            )
+        seen.add((c.metric, c.sense))
+        low, high = limits.get(c.metric, (-math.inf, math.inf))
+        low, high = max(low, c.ends[0]), min(high, c.ends[1])
+        if low > high:
+            raise ConstraintError(
+                f"No value of {c.metric!r} is at least {low:g} and at most {high:g}; loosen one bound.",
+                constraint=c,
+            )
+        limits[c.metric] = (low, high)
 
 
 def parse_constraint(text: str) -> Constraint:

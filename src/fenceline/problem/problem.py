@@ -13,7 +13,7 @@ import numpy as np
 
 from fenceline.errors import ConstraintError, DefinitionError, MeasurementError, suggestion
 from fenceline.problem.configuration import Configuration
-from fenceline.problem.constraint import Constraint, parse_constraint
+from fenceline.problem.constraint import Constraint, check_consistent, parse_constraint
 from fenceline.problem.rule_sampling import MOST_ENUMERATED, draw, find_examples, redraw
 from fenceline.problem.rules import Rule, broken, read_rules
 from fenceline.problem.space import Space
@@ -143,7 +143,7 @@ class Problem:
                     f"Problem: {constraint!r} is not a constraint; write metric('name') <= bound or 'name <= bound'.",
                     value=constraint,
                 )
-        _check_consistent(constraints)
+        check_consistent(constraints)
         object.__setattr__(self, "constraints", constraints)
         object.__setattr__(self, "allowed", read_rules(self.allowed, self.space))
         object.__setattr__(self, "starts", read_starts(self.starts, self.space))
@@ -315,27 +315,6 @@ class Evaluator(Protocol):
 
     def known(self, configuration: Configuration, fidelity: float = 1.0) -> Evaluation | None:
         """Return the evaluation of a configuration at a fidelity, if it has finished."""
-
-
-def _check_consistent(constraints: Sequence[Constraint]) -> None:
-    """Refuse duplicates and bounds that no value can meet."""
-    limits: dict[str, tuple[float, float]] = {}
-    seen = set()
-    for c in constraints:
-        if (c.metric, c.sense) in seen:
-            raise ConstraintError(
-                f"Two constraints bound {c.metric!r} by '{c.sense}'; keep the stricter one.",
-                constraint=c,
-            )
-        seen.add((c.metric, c.sense))
-        low, high = limits.get(c.metric, (-math.inf, math.inf))
-        low, high = max(low, c.ends[0]), min(high, c.ends[1])
-        if low > high:
-            raise ConstraintError(
-                f"No value of {c.metric!r} is at least {low:g} and at most {high:g}; loosen one bound.",
-                constraint=c,
-            )
-        limits[c.metric] = (low, high)
 
 
 def takes(measure: Measure, parameter: str) -> bool:

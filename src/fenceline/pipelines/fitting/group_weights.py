@@ -7,14 +7,13 @@ else, and every metric lets the rows count as before.
 """
 
 from collections.abc import Iterable, Mapping
-from typing import TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
 
 from fenceline.errors import SpaceError
 from fenceline.metrics.metric import PipelineMetric
-from fenceline.metrics.trial import Rows, Table
+from fenceline.metrics.trial import Grouping, Rows, Table
 from fenceline.problem.configuration import Choice
 from fenceline.problem.parameter import Real
 from fenceline.problem.space import Algorithm, Module, Space
@@ -34,9 +33,6 @@ MOST_GROUPS = 8
 """With more of them there is more to search than a budget can pay for: then no free weights."""
 SMALLEST_CELL = 50
 """Columns of groups are crossed as long as so many rows of each class are left in each crossing."""
-
-Grouping: TypeAlias = tuple[str, tuple[float, ...]]
-"""The name of a group, and its bins."""
 
 
 def with_emphasis(
@@ -120,9 +116,7 @@ def compared(table: Table, metrics: Iterable[PipelineMetric]) -> tuple[Grouping,
     Those of the first metric that compares groups; further columns are crossed with them, one after the
     other, where there are no more than eight groups then, each with enough rows of each class.
     """
-    wanted = dict.fromkeys(
-        (name, tuple(getattr(m, "bins", ()))) for m in metrics for name in m.groups
-    )
+    wanted = dict.fromkeys(grouping for m in metrics for grouping in m.groupings)
     chosen: tuple[Grouping, ...] = ()
     for group in wanted:
         labels, codes = crossed(table, (*chosen, group))

@@ -43,8 +43,9 @@ _DESIGN = 5
 
 # A search that goes right up to the fence finds pipelines that other rows confirm half of the time.
 # Where the errors of the constraints are known, one proposal in three stays inside by so many of
-# them as it takes to be certified on a fifth of the rows, so that a good pipeline can be.
-_ALOOF, _ROOM = 3, 4.5
+# them as it takes to be certified on a fifth of the rows, so that a good pipeline can be; docs/decisions/0007.
+_CAUTIOUS_EVERY = 3
+_CAUTIOUS_ERRORS = 4.5
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -56,10 +57,11 @@ class StructuredBO:
 
     Parameters
     ----------
-    rho : float
-        Penalty of a squared, scaled violation; doubled while the best merit is infeasible.
-    precision : Adaptive or Fixed
-        Evaluations between two updates of the multipliers.
+    rho, precision : float, Adaptive or Fixed
+        The acquisition is climbed from the best pipelines known, sorted by the augmented
+        Lagrangian: `rho` is the penalty of a squared, scaled violation, doubled while the best merit
+        is infeasible; `precision` the evaluations between two updates of the multipliers. Nothing
+        else depends on them.
     search : Search
         How thoroughly the acquisition is maximised.
     transform : bool
@@ -138,9 +140,9 @@ class StructuredBO:
         data, problem = models.data, models.data.problem
         space, evaluator = problem.space, data.evaluator
         if data.ok.any():
-            aloof = len(evaluator.history) % _ALOOF == 0
+            cautious = len(evaluator.history) % _CAUTIOUS_EVERY == 0
             acquisition = ConstrainedImprovement.of(
-                models, learn_failures=self.failures, room=_ROOM if aloof else 0.0
+                models, learn_failures=self.failures, room=_CAUTIOUS_ERRORS if cautious else 0.0
             )
             order = np.flatnonzero(data.ok)[self._best_first(data, lagrangian)]
             z, theta = data.z[order], data.theta[order]
