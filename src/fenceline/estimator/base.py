@@ -38,6 +38,7 @@ from fenceline.problem.constraint import Constraint
 from fenceline.problem.problem import Problem
 from fenceline.problem.space import Space
 from fenceline.result.result import Result
+from fenceline.search.structured.search import StructuredBO
 
 DEFAULT_SECONDS = 60.0
 """The budget when none is given."""
@@ -169,7 +170,8 @@ class FencelineEstimator(CallbackSupportMixin, BaseEstimator):  # type: ignore[m
             problem, whole, search, kept, self.confidence, deadline, self.joint, self.prefer
         )
         reserved = reserve(self._seconds, len(table.y)) if kept.size else 0.0
-        self._keep(self._search(problem, seed, announcer, reserved))
+        algorithm = StructuredBO(room=refit.search_room) if kept.size else None
+        self._keep(self._search(problem, seed, announcer, reserved, algorithm))
         result, candidates = refit.candidates(self.result_, measure, self.ensemble or 0)
         self._keep(result)
         if result.ended == "interrupted" and not result.evaluations:
@@ -248,7 +250,14 @@ class FencelineEstimator(CallbackSupportMixin, BaseEstimator):  # type: ignore[m
         given = self.seconds is not None or self.evaluations is not None
         return self.seconds if given else DEFAULT_SECONDS
 
-    def _search(self, problem: Problem, seed: int, announcer: Announcer, reserved: float) -> Result:
+    def _search(
+        self,
+        problem: Problem,
+        seed: int,
+        announcer: Announcer,
+        reserved: float,
+        algorithm: StructuredBO | None,
+    ) -> Result:
         seconds = self._seconds
         if seconds is not None:
             seconds = seconds * (1 - ENSEMBLE_SHARE) if self.ensemble else seconds - reserved
@@ -256,6 +265,7 @@ class FencelineEstimator(CallbackSupportMixin, BaseEstimator):  # type: ignore[m
             problem,
             evaluations=self.evaluations,
             seconds=seconds,
+            algorithm=algorithm,
             workers=self.workers,
             run_dir=self.run_dir,
             seed=seed,
