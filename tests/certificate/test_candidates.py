@@ -1,4 +1,5 @@
 import math
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -124,3 +125,11 @@ def test_where_a_metric_is_not_defined_there_is_no_room():
     given = curved([0.26, math.nan, 0.1], [0.5, 0.2, 0.1], loss=[0.1, 0.2, math.nan])
     found = options(given, rooms(RATE <= 0.3))
     assert [o.room for o in found] == [pytest.approx(2.0), -math.inf]
+
+
+def test_the_threshold_of_the_measurement_itself_has_all_digits():
+    given = curved([0.26, 0.1], [0.5, 0.1], loss=[0.1235, 0.2])
+    exact = given.metrics | {"threshold": -1.00001, "loss": 0.123456, "false_positive_rate": 0.26}
+    found = options(replace(given, metrics=exact), rooms(RATE <= 0.3))
+    assert [o.objective for o in found] == [0.123456, 0.2]
+    assert found[0].log_odds == -1.00001

@@ -1,6 +1,6 @@
 import math
 import time
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 import pytest
@@ -245,3 +245,9 @@ def test_a_first_pipeline_that_fails_for_want_of_time_says_why():
     here = space(Algorithm("sklearn.naive_bayes.CategoricalNB"))
     with pytest.raises(MeasurementError, match="Negative values"):
         FencelineClassifier(space=here, seconds=1e-3, cv=2).fit(X, Y)
+
+
+def test_a_search_leaves_the_room_that_its_certificate_needs(monkeypatch):
+    few = refit([], [], monkeypatch)  # 40 rows of 160
+    assert few.search_room == pytest.approx((1.645 + 0.6) * math.sqrt(3), rel=1e-3)
+    assert replace(few, unseen=np.arange(10)).search_room > few.search_room

@@ -30,6 +30,7 @@ def test_the_most_demanding_metric_decides_and_large_tables_need_the_least_share
     both = [metrics.false_positive_rate(), metrics.false_negative_rate()]
     assert needed_share(table(3000, 900), both) == 0.4
     assert needed_share(table(100_000, 30_000), both) == 0.15
+    assert needed_share(table(200, 100), [metrics.size_mb()]) == 0.15
 
 
 def kept(given, **settings):

@@ -148,7 +148,7 @@ def test_fitted_estimator_brings_its_certificate():
     with pytest.raises(DefinitionError, match="fit"):
         explain(model)
     text = section(explain(model.fit(X, y)), "How sure it is")
-    assert "hold together with 95% confidence" in text
+    assert "is said with 95% confidence" in text
 
 
 def test_the_report_counts_failures_as_the_explanation_does():

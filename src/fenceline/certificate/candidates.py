@@ -117,6 +117,11 @@ def options(candidate: Candidate, rooms: Rooms, most_folds: float = 1.0) -> list
         log_odds = float(curve.log_odds[i])
         values = {**metrics, **{name: float(v[i]) for name, v in curve.values.items()}}
         values[THRESHOLD] = log_odds
+        if candidate.threshold is not None and math.isclose(
+            log_odds, candidate.threshold, rel_tol=1e-3
+        ):
+            # A curve is stored with four digits; the threshold of the measurement itself has all.
+            values, log_odds = dict(metrics), candidate.threshold
         errors = {name: float(e[i]) for name, e in curve.errors.items()}
         room = known * rooms.of(values, errors)
         if not math.isnan(values[objective]):

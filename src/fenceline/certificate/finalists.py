@@ -36,6 +36,8 @@ JOINT_CANDIDATES = 3
 """How many are tested where all bounds are to hold together; each takes its share of the risk."""
 LOOKS = 3
 """How many are measured where none is certified, to find one that is inside on unseen rows, too."""
+SPARE = 0.6
+"""Standard errors on unseen rows, beyond the reach of a test, that a search leaves."""
 FAILED_BEFORE = "a safer pipeline was not confirmed, and the sequence of tests ended there"
 FOR_COMPARISON = "measured for comparison, after the sequence of tests had ended"
 
@@ -171,6 +173,14 @@ class Refit:
         best = min(certified, key=lambda f: f.option.worth, default=None)
         best = best or min(refits.tried, key=lambda f: (f.rank, -f.safety))
         return Delivered(best, tuple(map(refits.finalist, refits.tried)))
+
+    @property
+    def search_room(self) -> float:
+        """Standard errors of the folds that a search has to keep from a bound for a certificate.
+
+        As far as a test reaches, and a little more: then seven in ten pass.
+        """
+        return (self._reach + SPARE) * math.sqrt(self.search.size / max(1, self.unseen.size))
 
     def first(self) -> tuple[Evaluation, Candidate]:
         """Measure the first pipeline of the space with a single fit, for want of time.

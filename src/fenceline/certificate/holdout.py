@@ -71,8 +71,8 @@ def set_aside(
 def needed_share(table: Table, metrics: Sequence[PipelineMetric]) -> float:
     """Return the share of rows with which the rarest cell of the metrics has enough rows."""
     least, most = SHARES
-    rarest = min((_rarest_cell(table, m) for m in metrics if not m.resource), default=len(table.y))
-    return float(np.clip(CELL_ROWS / rarest, least, most))
+    sizes = [_rarest_cell(table, metric) for metric in metrics if not metric.resource]
+    return float(np.clip(CELL_ROWS / min(sizes), least, most)) if sizes else least
 
 
 def _rarest_cell(table: Table, metric: PipelineMetric) -> int:

@@ -39,7 +39,8 @@ def fit(
     cv: options.Folds = None,
     seed: options.Seed = None,
     confidence: Annotated[
-        float | None, typer.Option(help="Of the certificate as a whole; 0.95 by default.")
+        float | None,
+        typer.Option(help="That every constraint holds, if certified; 0.95 by default."),
     ] = None,
     ensemble: Annotated[
         int | None,

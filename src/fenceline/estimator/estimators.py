@@ -35,8 +35,9 @@ class FencelineClassifier(ClassifierMixin, FencelineEstimator):  # type: ignore[
     space : str or Space
         ``"default"``, ``"paper"``, ``"small"`` or your own.
     seconds, evaluations : float, int
-        The budget of the search, whichever ends first; 60 seconds if neither is given. One
-        last fit and the certificate come after it, further candidates only within five seconds.
+        The budget, whichever ends first; 60 seconds if neither is given. Where something is to be
+        certified, up to 15 percent of the seconds are reserved for the fits and tests after the
+        search; no further candidate is begun that would end more than five seconds late.
     workers : int
         Pipelines measured at the same time.
     cv : int, float or list of pairs
@@ -51,7 +52,18 @@ class FencelineClassifier(ClassifierMixin, FencelineEstimator):  # type: ignore[
         What happens when nothing inside the fence is found, or confirmed by unseen rows: an
         error, or the nearest miss with a warning.
     confidence : float
-        Of the certificate as a whole.
+        With which every constraint holds if the certificate says so.
+    joint : bool
+        Whether all bounds of the certificate are to hold together, which divides the risk and
+        certifies less. By default each holds by itself, and the confidence is that of "every
+        constraint holds".
+    unseen : float or sequence of int, optional
+        The share of rows kept from the search for the certificate, or their row numbers. By default
+        as many as the rarest group or class of the constrained metrics needs, 15 to 40 percent;
+        ``fit(..., unseen=(X, y))`` takes a second table instead.
+    prefer : {"certainty", "objective"}
+        Whether the model is the best that unseen rows certify, or the best by the folds with its
+        honest verdict.
     search_threshold : bool
         Whether every measurement computes the best decision threshold between two classes inside
         the fence, when the objective or a constraint depends on decisions (error rates, accuracy,
@@ -83,6 +95,9 @@ class FencelineClassifier(ClassifierMixin, FencelineEstimator):  # type: ignore[
         Its place in the space; for a voter a tuple, each member as often as it has votes.
     certificate_ : Certificate or None
         What rows kept from the search say about it; None without constraints.
+    finalists_ : tuple of Finalist
+        Every pipeline, and threshold of it, that was fitted on all rows of the search, with its
+        objective by the folds and on unseen rows and its verdict.
     data_ : dict
         The table in a few numbers, and how groups fared on unseen rows.
     result_ : Result

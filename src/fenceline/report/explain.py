@@ -125,8 +125,8 @@ class Explanation:
         else:
             yield (
                 f"has {self.objective} {self.value:.5g}. Of {self.evaluations} pipelines measured, "
-                f"{self.feasible} were inside the fence; the lowest of them, {self.lowest:.5g}, did not do "
-                "as well on unseen rows."
+                f"{self.feasible} were inside the fence; the lowest of them, {self.lowest:.5g}, keeps "
+                "less room to the fence."
             )
         if self.rival is not None:
             yield (
