@@ -278,13 +278,13 @@ def test_a_soft_limit_of_the_user_is_kept() -> None:
 # --- exceptions -------------------------------------------------------------------------------
 
 
-class Unspeakable(Exception):
+class UnspeakableError(Exception):
     def __str__(self) -> str:
         raise SystemExit("no words")
 
 
 def _unspeakable(_: object) -> None:
-    raise Unspeakable
+    raise UnspeakableError
 
 
 def _its_own_cause(_: object) -> None:
