@@ -92,7 +92,7 @@ def minimize(
     if problem.allowed:
         _ = problem.examples  # rules that leave nothing are told before anything starts
 
-    opened = open_engine(engine, workers, limits)
+    opened = open_engine(engine, workers, limits, seconds)
     iterates: deque[Iterate] = deque()
     ended: Ending = "finished"
     with ExitStack() as stack:

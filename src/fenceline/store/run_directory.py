@@ -41,6 +41,7 @@ class RunDirectory:
         self._outbox = path.absolute() / OUTBOX  # a task may change the directory it works in
         with contextlib.suppress(OSError):  # without it outcomes wait in memory
             self._outbox.mkdir(exist_ok=True)
+            self._clear_outbox()
 
     @classmethod
     def open(cls, path: str | Path, meta: Mapping[str, Any]) -> Self:
@@ -111,6 +112,14 @@ class RunDirectory:
         """
         digest = hashlib.sha256(f"{fidelity!r} {configuration.key}".encode()).hexdigest()
         return self._outbox / f"{ticket}-{digest[:16]}"
+
+    def _clear_outbox(self) -> None:
+        """Remove what nobody waits for: outcomes that were noted, and files that were not finished."""
+        finished = {event.ticket for event in self.events if isinstance(event, Finish)}
+        for file in self._outbox.iterdir():
+            ticket = file.name.partition("-")[0]
+            if file.suffix or not ticket.isdecimal() or int(ticket) in finished:
+                file.unlink()
 
     def finish(self, ticket: int, evaluation: Evaluation) -> None:
         """Note how the measurement of a proposal ended; what is derived from it is not kept."""

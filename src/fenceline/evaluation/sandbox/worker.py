@@ -1,5 +1,6 @@
 """What a cluster's worker keeps for one run: the function, and warm guarded children to call it."""
 
+import os
 import threading
 import time
 from collections.abc import Callable
@@ -10,6 +11,7 @@ from fenceline.evaluation.engines.local import Local
 from fenceline.evaluation.limits import Limits
 from fenceline.evaluation.sandbox import plain
 from fenceline.evaluation.sandbox.child import outcome
+from fenceline.evaluation.sandbox.guard import keep
 from fenceline.evaluation.sandbox.payload import Parcel
 from fenceline.problem.problem import Status
 
@@ -114,6 +116,12 @@ def pack(found: Outcome) -> bytes:
     fields = (found.status, found.message, found.traceback)
     spent = (found.seconds, found.cpu_seconds, found.megabytes)
     return plain.pack(("done", "", False, *fields, *spent), plain.encode(found.value))
+
+
+def leave(outbox: str, message: object) -> None:
+    """Leave an outcome in a file, unless the child that made it could do so itself."""
+    if outbox and isinstance(message, bytes) and not os.path.exists(outbox):
+        keep(outbox, message)
 
 
 def unpack(message: object) -> Outcome:
