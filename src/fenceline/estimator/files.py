@@ -31,7 +31,7 @@ _SAFE_SKOPS = (0, 12)
 """The first version that checks a file's types before it runs any of their code."""
 _LARGEST_HEADER = 1 << 16
 _LONGEST_REASON = 300
-MOST_BYTES, MOST_GROWTH = 1 << 28, 100
+MOST_BYTES, MOST_GROWTH = 1 << 30, 100
 """A file may open to this size, or to so many times its own."""
 
 
