@@ -173,7 +173,11 @@ def _check_header(path: str | Path, content: bytes) -> None:
                 raise ValueError(f"{_HEADER} is too long")
             header = json.loads(file.read(_HEADER))
         written = header.pop("format")
-        if type(written) is not int or not all(isinstance(v, str) for v in header.values()):
+        if (
+            type(written) is not int
+            or written < 1
+            or not all(isinstance(v, str) for v in header.values())
+        ):
             raise ValueError(f"{_HEADER} is not ours")
     except StoreError:
         raise

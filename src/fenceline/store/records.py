@@ -97,6 +97,9 @@ _FITTING: dict[str, Callable[[object], bool]] = {
     "metrics": _are_numbers,
     "errors": _are_numbers,
     "state": lambda value: isinstance(value, dict),
+    "details": lambda value: isinstance(value, dict),
+    "fidelity": lambda value: _is_spent(value) and 0 < value <= 1,  # type: ignore[operator]
+    "left": lambda value: value is None or _is_spent(value),
     **dict.fromkeys(("seconds", "cpu_seconds", "megabytes"), _is_spent),
     **dict.fromkeys(("status", "message", "traceback"), _is_text),
 }
