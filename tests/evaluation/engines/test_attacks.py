@@ -48,22 +48,33 @@ def outcomes(function: Callable[[Any], Any], arguments: list[Any], **limits: Any
 # --- nothing is billed to the wrong one -------------------------------------------------------
 
 
+def from_a_script(text: str) -> Callable[..., Any]:
+    """Return a function as a script defines it: sent as a whole, it brings no import with it."""
+    names: dict[str, Any] = {"__name__": "__main__"}
+    exec(text, names)
+    found: Callable[..., Any] = names["measure"]
+    return found
+
+
 @pytest.mark.parametrize("limit", [{"seconds": 0.3}, {"megabytes": 50}], ids=str)
 def test_a_new_process_bills_its_imports_to_no_task(limit: dict[str, float]) -> None:
-    result = search(lambda c: loss(c), limits=Limits(**limit))  # a lambda is sent as a whole
+    measure = from_a_script("def measure(c): return {'loss': c['model'].params['alpha']}")
+    result = search(measure, limits=Limits(**limit))
     assert [e.status for e in result.evaluations] == ["ok"] * 6
 
 
 def test_nor_does_the_successor_of_a_process_that_was_stopped() -> None:
-    first = []
-
-    def sleeps_once(configuration: Any) -> dict[str, float]:
-        if configuration["model"].params["alpha"] in first:
-            time.sleep(100)
-        return loss(configuration)
-
-    first.append(search(loss).evaluations[0].configuration["model"].params["alpha"])
-    result = search(sleeps_once, limits=Limits(seconds=0.5))
+    first = search(loss).evaluations[0].configuration["model"].params["alpha"]
+    measure = from_a_script(
+        f"""
+import time
+def measure(c):
+    alpha = c["model"].params["alpha"]
+    time.sleep(100 if alpha == {first!r} else 0)
+    return {{"loss": alpha}}
+"""
+    )
+    result = search(measure, limits=Limits(seconds=0.5))
     assert [e.status for e in result.evaluations] == ["timeout"] + ["ok"] * 5
 
 
