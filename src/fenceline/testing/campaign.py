@@ -250,7 +250,7 @@ def campaign(engine: str, minutes: float, seed: int, only: int | None, address: 
         shutil.rmtree(folder)
         number += 1
         if only is not None or time.monotonic() > until:
-            return number
+            return number - (only or 0)
 
 
 def main(words: Sequence[str] | None = None) -> None:
