@@ -147,7 +147,7 @@ class Dask:
                 within(ANSWER_SECONDS, self._tidy, list(self._futures.values()), self._name)
         for things in (self._pending, self._futures, self._attempts, self._finished):
             things.clear()
-        self._parcel = None
+        self._parcel = self.outbox = None
         # Another name for the next: what is late under this one can then do no harm.
         self._name = f"fenceline-{uuid.uuid4().hex}"
 

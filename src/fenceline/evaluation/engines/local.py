@@ -313,7 +313,7 @@ class Local:
         self._queue.clear()
         self._finished.clear()
         self._refused.clear()
-        self._most, self._example = 0, b""
+        self._most, self._example, self.outbox = 0, b"", None
         self._remove(*self._children)
         if self._own_parcel is not None:
             self._own_parcel.close()

@@ -179,7 +179,7 @@ class Ray:
                 with contextlib.suppress(ray.exceptions.RayError):
                     ray.kill(node.actor)
         self._nodes.clear()
-        self._parcel = None
+        self._parcel = self.outbox = None
         self._census = -1e9
 
 
