@@ -90,8 +90,11 @@ bench-constraints: $(PEERS_READY)  ## constrained problems against every rival, 
 bench-ablation: $(READY)  ## what multipliers bring: the default with and without them, and ADMM(), with constraints and without
 	@$(BIN)/python -m benchmarks.multipliers $(ARGS)
 
-soak: $(DEV_READY)  ## the long tests: damaged journals by the ten thousand, kills by the dozen, faults by the hundred
-	@FENCELINE_SOAK=1 $(BIN)/python -m pytest -n 2 tests/store tests/evaluation
+MINUTES ?= 5
+soak: $(DEV_READY)  ## the long tests, and random fault schedules for MINUTES on each engine (SEED repeats them)
+	@FENCELINE_SOAK=1 $(BIN)/python -m pytest -n 2 tests/store tests/evaluation --deselect tests/evaluation/engines/test_soak.py::test_random_schedules_from_a_printed_seed_lose_nothing_and_leave_nothing
+	@FENCELINE_SOAK=1 FENCELINE_SOAK_MINUTES=$(MINUTES) $(if $(SEED),FENCELINE_SOAK_SEED=$(SEED)) \
+	  $(BIN)/python -m pytest tests/evaluation/engines/test_soak.py -k random_schedules
 
 dist: $(DEV_READY)  ## wheel and sdist, the wheel installed alone and used with every Python there is
 	@$(BIN)/python .ci/dist.py

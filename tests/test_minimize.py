@@ -239,15 +239,48 @@ def test_a_broken_contract_later_on_is_a_failed_pipeline(breach):
     assert told in result.evaluations[3].message
 
 
-def test_a_contract_broken_before_anything_succeeded_stops_the_run():
-    """The first pipelines raise; the first that returns shows that `measure` never can be right."""
+def test_the_first_proposal_alone_decides_whether_a_broken_contract_stops_the_run():
+    """Not what finished first, which several workers would leave to chance."""
 
     def fails(configuration):
         raise ValueError("bad scaler")
 
-    answers = iter([fails, fails, lambda c: {}])
-    with pytest.raises(MeasurementError, match="objective metric 'loss'"):
-        search(lambda configuration: next(answers)(configuration))
+    answers = iter([fails, *[lambda c: {}] * 9])
+    result = search(lambda configuration: next(answers)(configuration))
+    assert [e.status for e in result.evaluations] == ["error"] * 10
+    assert "objective metric 'loss'" in result.evaluations[1].message
+
+
+class InOrder:
+    """Proposes 0, 1, 2, ..."""
+
+    def iterates(self, problem, evaluator, rng):
+        for alpha in range(10):
+            evaluator.submit(problem.space.configuration({"model": ("ridge", {"alpha": alpha})}))
+        evaluator.drain()
+        yield from ()
+
+
+@pytest.mark.parametrize("slow", [0, 1])
+@pytest.mark.parametrize("bad", [0, 1])
+def test_with_two_workers_the_first_proposal_decides_as_with_one(bad, slow):
+    """Whichever of two finishes first."""
+    space = fl.Space([fl.Module("model", [fl.Algorithm("ridge", {"alpha": fl.Integer(0, 9)})])])
+
+    def measure(configuration):
+        alpha = configuration["model"].params["alpha"]
+        time.sleep(0.3 if alpha == slow else 0.0)
+        return {"loss": math.nan if alpha == bad else alpha}
+
+    def run():
+        problem = fl.Problem(space, measure)
+        return fl.minimize(problem, evaluations=10, workers=2, algorithm=InOrder())
+
+    if bad == 0:
+        with pytest.raises(MeasurementError, match="must be finite"):
+            run()
+    else:
+        assert sorted(e.status for e in run().evaluations) == ["error"] + ["ok"] * 9
 
 
 def test_callbacks_are_told_of_every_evaluation_in_order():

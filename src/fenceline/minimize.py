@@ -1,6 +1,5 @@
 """minimize(): where space, algorithm, engine and store are wired together, and nowhere else."""
 
-import math
 import numbers
 import signal
 import sys
@@ -93,7 +92,7 @@ def minimize(
     if problem.allowed:
         _ = problem.examples  # rules that leave nothing are told before anything starts
 
-    opened = open_engine(engine, workers, limits)
+    opened = open_engine(engine, workers, limits, seconds)
     iterates: deque[Iterate] = deque()
     ended: Ending = "finished"
     with ExitStack() as stack:
@@ -180,6 +179,6 @@ def check_budget(evaluations: object, seconds: object) -> None:
     if seconds is not None and (
         isinstance(seconds, bool)
         or not isinstance(seconds, int | float | np.number)
-        or not 0 < seconds < math.inf
+        or not 0 < seconds <= sys.float_info.max
     ):
         raise BudgetError(f"minimize: seconds must be a positive, finite number. Got {seconds!r}.")

@@ -3,6 +3,7 @@
 import json
 import os
 import random
+import shutil
 import signal
 import subprocess
 import sys
@@ -15,9 +16,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import fenceline as fl
-from fenceline.errors import RunMismatchError
+from fenceline.baselines import RandomSearch
+from fenceline.errors import RunMismatchError, StoreError
+from fenceline.evaluation.sandbox.plain import pack
 from fenceline.problems import artificial
-from fenceline.store import Finish, read_run
+from fenceline.store import Finish, RunDirectory, read_run
 
 CALLS = "calls.txt"
 
@@ -205,3 +208,176 @@ def test_a_signal_ends_a_run_at_once_with_the_best_so_far_and_no_process_left(tm
     assert len(finished) == int(count) >= 7
     assert float(best) == min(e.metrics["loss"] for e in finished)
     assert not [file for file in stuck if running(file.stem)]
+
+
+DURABLE = """
+import sys, time
+from pathlib import Path
+sys.path.insert(0, sys.argv[2])
+from test_resume import Noted, SlowToPropose
+from fenceline.problems import artificial
+import fenceline as fl
+folder = Path(sys.argv[1])
+problem = fl.Problem(artificial(3).space, Noted(folder))
+fl.minimize(problem, evaluations=int(sys.argv[3]), workers=2, run_dir=folder / "run", algorithm=SlowToPropose(0.3))
+"""
+DURABLE_KILLS = 20 if os.environ.get("FENCELINE_SOAK") else 2
+SETTLED_SECONDS = 0.1
+"""A measurement that ended so long before the run was killed has left its outcome."""
+
+
+class SlowToPropose:
+    """Takes its time between two proposals, while outcomes come in."""
+
+    def __init__(self, seconds):
+        self.seconds = seconds
+
+    def iterates(self, problem, evaluator, rng):
+        while True:
+            evaluator.submit(problem.sample(rng))
+            time.sleep(self.seconds)
+        yield
+
+
+class Noted(Counting):
+    """Notes when it has measured what."""
+
+    def __call__(self, configuration):
+        time.sleep(0.05)
+        with open(Path(self.folder, CALLS), "a") as file:
+            file.write(f"{time.time()} {configuration.key}\n")
+        return {"loss": 1.0}
+
+
+def test_what_has_finished_is_not_measured_again_though_nobody_had_read_it(tmp_path):
+    """The run proposes while its workers finish; killed then, it finds their outcomes again."""
+    here = os.path.dirname(__file__)
+    moments = random.Random(0)
+    killed, count = [], 6 + 3 * DURABLE_KILLS
+    (tmp_path / CALLS).touch()
+    for _ in range(DURABLE_KILLS):
+        child = subprocess.Popen([sys.executable, "-c", DURABLE, str(tmp_path), here, str(count)])
+        before = len(calls(tmp_path))
+        until = time.monotonic() + 60
+        while len(calls(tmp_path)) == before:
+            assert time.monotonic() < until, "the run does not get going"
+            assert child.poll() is None
+            time.sleep(0.01)
+        time.sleep(SETTLED_SECONDS + moments.uniform(0.0, 0.15))
+        killed.append(time.time())
+        child.send_signal(signal.SIGKILL)
+        child.wait()
+    problem = fl.Problem(artificial(3).space, Noted(tmp_path))
+    options = {"run_dir": tmp_path / "run", "algorithm": SlowToPropose(0.0)}
+    result = fl.minimize(problem, evaluations=count, workers=2, **options)
+    assert len(result.evaluations) == count
+    finished = [line.split(" ", 1) for line in calls(tmp_path)]
+    settled = [
+        key
+        for at, key in finished
+        if not any(0 <= kill - float(at) < SETTLED_SECONDS for kill in killed)
+    ]
+    assert len(settled) == len(set(settled)), "measured again"
+    assert not (tmp_path / "run" / "outbox").exists()
+
+
+def test_an_outcome_that_belongs_to_another_proposal_is_not_believed(tmp_path):
+    """As after somebody has cut the journal short: the ticket is the same, the pipeline is not."""
+    problem = counted(tmp_path)
+    fl.minimize(problem, evaluations=4, run_dir=tmp_path / "run", workers=2, seed=1)
+    journal = tmp_path / "run" / "journal.jsonl"
+    lines = journal.read_bytes().splitlines(keepends=True)
+    outcome = next(i for i, line in enumerate(lines) if b'"outcome"' in line)
+    journal.write_bytes(b"".join(lines[:outcome]))
+    outbox = tmp_path / "run" / "outbox"
+    outbox.mkdir()
+    false = pack(("done", "", False, "ok", "", "", 0.0, 0.0, 0.0), b'{"loss": -1.0}')
+    (outbox / "0-0123456789abcdef").write_bytes(false)
+    (outbox / "1.tmp").write_bytes(b"half")
+    result = fl.minimize(problem, evaluations=4, run_dir=tmp_path / "run", workers=2, seed=1)
+    assert min(e.objective for e in result.evaluations) > -1.0
+
+
+def test_a_damaged_outcome_is_measured_again(tmp_path):
+    problem = counted(tmp_path)
+    fl.minimize(problem, evaluations=1, run_dir=tmp_path / "run")
+    journal = tmp_path / "run" / "journal.jsonl"
+    header, proposal, _ = journal.read_bytes().splitlines(keepends=True)
+    journal.write_bytes(header + proposal)
+    (tmp_path / "run" / "outbox").mkdir()
+    _, (proposed,) = read_run(tmp_path / "run")
+    with RunDirectory.open(tmp_path / "run", read_run(tmp_path / "run")[0]) as run:
+        left = run.outbox(0, problem.space.configuration(proposed.configuration), 1.0)
+    good = pack(("done", "", False, "ok", "", "", 0.0, 0.0, 0.0), b'{"loss": 5.0}')
+    for content, expected in ((good[:-1], 2), (good[:20] + b"x" + good[21:], 3), (good, 3)):
+        journal.write_bytes(header + proposal)
+        left.parent.mkdir(exist_ok=True)
+        left.write_bytes(content)
+        result = fl.minimize(problem, evaluations=1, run_dir=tmp_path / "run")
+        assert len(calls(tmp_path)) == expected
+    assert result.best.objective == 5.0
+
+
+def test_a_run_directory_that_is_removed_is_told(tmp_path):
+    def remove(progress):
+        if progress.count == 3:
+            shutil.rmtree(tmp_path / "run")
+
+    with pytest.raises(StoreError, match="was removed while the run was writing"):
+        fl.minimize(artificial(3), evaluations=10, run_dir=tmp_path / "run", callbacks=[remove])
+
+
+def test_one_that_is_removed_at_the_very_end_is_told_as_well(tmp_path):
+    def remove(progress):
+        if progress.count == 3:
+            shutil.rmtree(tmp_path / "run")
+
+    with pytest.warns(UserWarning, match="in this process only"):
+        result = fl.minimize(
+            artificial(3), evaluations=3, run_dir=tmp_path / "run", callbacks=[remove]
+        )
+    assert len(result.evaluations) == 3
+
+
+FORKING = """
+import os, sys, time
+from pathlib import Path
+import fenceline as fl
+from fenceline.problems import artificial
+folder = Path(sys.argv[1])
+def measure(configuration):
+    if os.fork() == 0:
+        (folder / str(os.getpid())).touch()
+        time.sleep(60)
+        os._exit(0)
+    time.sleep(60)
+fl.minimize(fl.Problem(artificial(3).space, measure), evaluations=3, run_dir=folder / "run")
+"""
+
+
+def test_a_process_forked_by_a_measurement_does_not_keep_the_lock_of_a_killed_run(tmp_path):
+    command = [sys.executable, "-c", FORKING, str(tmp_path)]
+    with subprocess.Popen(command, start_new_session=True) as parent:
+        try:
+            until = time.monotonic() + 60
+            while not any(path.name.isdecimal() for path in tmp_path.iterdir()):
+                assert time.monotonic() < until, "the run does not get going"
+                time.sleep(0.02)
+            parent.kill()
+            parent.wait()
+            meta, _ = read_run(tmp_path / "run")
+            RunDirectory.open(tmp_path / "run", meta).close()
+        finally:
+            os.killpg(parent.pid, signal.SIGKILL)
+
+
+def test_a_measurement_that_forks_and_returns_twice_is_one_measurement(tmp_path):
+    def forks(configuration):
+        child = os.fork()
+        if child:
+            os.waitpid(child, 0)
+        return {"loss": 1.0}
+
+    problem = fl.Problem(artificial(3).space, forks)
+    fl.minimize(problem, evaluations=3, run_dir=tmp_path / "run", algorithm=RandomSearch())
+    assert sum(isinstance(event, Finish) for event in read_run(tmp_path / "run")[1]) == 3

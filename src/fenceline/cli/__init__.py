@@ -16,6 +16,7 @@ from fenceline.cli.fitting import fit, resume
 from fenceline.cli.outcome import INTERRUPTED, WRONG_USE
 from fenceline.demo.command import demo
 from fenceline.errors import ConstraintError, FencelineError
+from fenceline.printable import printable
 
 # Typer's own class of usage errors has no public name; BadParameter is the one that has.
 _UsageError: Any = typer.BadParameter.__base__
@@ -81,4 +82,4 @@ for command in (demo, fit, resume, report, predict, explain, bench):
 
 
 def _fail(message: str) -> None:
-    typer.echo(f"fenceline: {message}", err=True)
+    typer.echo(printable(f"fenceline: {message}"), err=True)

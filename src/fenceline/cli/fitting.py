@@ -12,6 +12,7 @@ from fenceline.cli.settings import CONFIG, Settings, parse_limits
 from fenceline.cli.spaces import check_asked, find_space
 from fenceline.errors import (
     BudgetError,
+    DefinitionError,
     FencelineError,
     InfeasibleError,
     MeasurementError,
@@ -73,6 +74,7 @@ def fit(
     base = Settings() if config is None else Settings.from_toml(config)
     if data is not None and str(data.resolve()) != base.data:
         base = replace(base, data=str(data), sha256=None)
+    base = base if config is None else _at_home(base, engine, config)
     settings = base.given(
         target=target,
         task=task,
@@ -112,30 +114,34 @@ def resume(
         str | None,
         typer.Option(help="Needed if the space was a function of your own: the same again."),
     ] = None,
+    engine: options.Engine = None,
     as_json: options.AsJson = False,
     quiet: options.Quiet = False,
     verbose: options.Verbose = False,
 ) -> None:
     """Continue a fit that was interrupted, or extend one that has ended.
 
-    Nothing is measured twice. Without a budget, what is left of the run's own is spent.
+    Nothing is measured twice. Without a budget, what is left of the run's own is spent; if that is
+    nothing and the fit was killed before it could save its model, it does so now. A run that
+    measured on a cluster needs --engine again: an address in a file is never connected to.
 
     Example: fenceline resume credit-run --seconds 120
     """
     from fenceline.cli.rundir import open_run
 
     run = open_run(directory)
-    before = run.settings.given(workers=workers)
+    before = _at_home(run.settings, engine, directory / CONFIG).given(workers=workers)
     done, spent = run.measured(), float(run.summary.get("seconds", 0.0))
     # Checked as the options they are, before they are added to what was spent.
-    more = Settings(seconds=seconds, evaluations=evaluations)
+    over, more = False, Settings(seconds=seconds, evaluations=evaluations)
     if seconds is None and evaluations is None:
         more = replace(
             more, evaluations=_left(before.evaluations, done), seconds=_left(before.seconds, spent)
         )
-        if (before.seconds is not None and more.seconds is None) or (
+        over = (before.seconds is not None and more.seconds is None) or (
             before.evaluations is not None and more.evaluations is None
-        ):
+        )
+        if over and run.answered >= run.full():
             raise BudgetError(
                 f"The budget of {directory} is spent ({done} evaluations); give more with --seconds or "
                 "--evaluations."
@@ -149,6 +155,9 @@ def resume(
     total = None if more.evaluations is None else done + more.evaluations
     now = replace(before, seconds=more.seconds, evaluations=total)
     whole = replace(now, seconds=None if more.seconds is None else spent + more.seconds)
+    if over:
+        # Killed after its search: the journal alone is read again, then refitted and certified.
+        now, whole = replace(before, seconds=None, evaluations=done), before
     _search(now, whole, directory, spent, as_json=as_json, verbosity=_verbosity(quiet, verbose))
 
 
@@ -219,6 +228,20 @@ def make_model(settings: Settings, constraints: list[Constraint], **more: Any) -
         ensemble=settings.ensemble,
         **more,
     )
+
+
+def _at_home(settings: Settings, engine: str | None, file: Path) -> Settings:
+    """Return settings with the engine that was said; an address in a file is nobody's word.
+
+    Whoever wrote the file would otherwise be sent the table, and could run code here.
+    """
+    if engine is None and "://" in (settings.engine or ""):
+        raise DefinitionError(
+            f"{file} names the cluster {settings.engine}, and an address in a file is not connected to: "
+            "the table would be sent there. Say it again with --engine ADDRESS if it is yours, or "
+            "measure here with --engine local."
+        )
+    return settings.given(engine=engine)
 
 
 def _new_directory(out: Path | None, settings: Settings) -> Path:

@@ -2,18 +2,43 @@
 
 import json
 import math
+import sys
+from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, get_args
 
 from fenceline.cli.outcome import MODEL, SUMMARY, certificate_of
 from fenceline.cli.settings import CONFIG, Settings
 from fenceline.errors import StoreError
-from fenceline.result.result import Result
+from fenceline.result.result import Ending, Result
 from fenceline.store.run_directory import JOURNAL, META
 
 if TYPE_CHECKING:
     from fenceline.certificate.certify import Certificate
+
+
+def _is_number(value: object) -> bool:
+    return isinstance(value, int | float) and not isinstance(value, bool)
+
+
+def _is_cost(value: object) -> bool:
+    return (
+        isinstance(value, dict)
+        and isinstance(value.get("constraint"), str)
+        and (value.get("price", "") is None or _is_number(value.get("price")))
+    )
+
+
+# What is read again of a summary, and what it must look like: anybody may have written it.
+_FITTING: dict[str, Callable[[Any], bool]] = {
+    "status": lambda value: isinstance(value, str),
+    "ended": lambda value: isinstance(value, str) and value in get_args(Ending),
+    "seconds": lambda value: _is_number(value) and 0 <= value <= sys.float_info.max,
+    "evaluations": lambda value: type(value) is int and value >= 0,
+    "constraints": lambda value: isinstance(value, list) and all(map(_is_cost, value)),
+    "certificate": lambda value: value is None or isinstance(value, dict),
+}
 
 
 @dataclass(frozen=True)
@@ -39,18 +64,26 @@ class Run:
             found = json.loads((self.path / SUMMARY).read_text(encoding="utf-8"))
         except FileNotFoundError:
             return {}
-        except (OSError, ValueError):
+        except (OSError, ValueError, RecursionError):
             found = None
-        if not isinstance(found, dict):
-            raise StoreError(
-                f"{self.path / SUMMARY} cannot be read; remove it, and run fenceline resume {self.path}."
-            )
+        if not isinstance(found, dict) or not all(
+            name in found and fits(found[name]) for name, fits in _FITTING.items()
+        ):
+            raise self._unreadable()
         return found
+
+    def _unreadable(self) -> StoreError:
+        return StoreError(
+            f"{self.path / SUMMARY} cannot be read; remove it, and run fenceline resume {self.path}."
+        )
 
     @property
     def certificate(self) -> "Certificate | None":
         """What unseen rows said of the pipeline, also of one that they refused."""
-        return certificate_of(self.summary.get("certificate") or {})
+        try:
+            return certificate_of(self.summary.get("certificate") or {})
+        except (KeyError, TypeError, ValueError, AttributeError) as problem:
+            raise self._unreadable() from problem
 
     @property
     def has_model(self) -> bool:
@@ -89,6 +122,19 @@ class Run:
 
         finished = (e.fidelity for e in read_run(self.path)[1] if isinstance(e, Finish))
         return math.ceil(sum(finished))
+
+    def full(self) -> int:
+        """Return how many pipelines have been measured in full."""
+        from fenceline.store.records import Finish
+        from fenceline.store.run_directory import read_run
+
+        return sum(isinstance(e, Finish) and e.fidelity == 1.0 for e in read_run(self.path)[1])
+
+    @property
+    def answered(self) -> int:
+        """How many pipelines, measured in full, the answer was chosen from; 0 if there is none yet."""
+        found: int = self.summary.get("evaluations", 0)
+        return found
 
     def subject(self) -> Any:
         """Return what reports and explanations are about: the model, else the search alone."""

@@ -2,6 +2,7 @@
 
 import hashlib
 import json
+import sys
 import tomllib
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, fields, replace
@@ -10,6 +11,7 @@ from typing import Any, Self
 
 from fenceline.errors import DefinitionError, StoreError, suggestion
 from fenceline.evaluation.limits import Limits
+from fenceline.printable import printable
 
 FORMAT = 1
 CONFIG = "config.toml"
@@ -74,7 +76,9 @@ class Settings:
 
     def to_toml(self, path: Path) -> None:
         """Write the settings so that ``fit --config`` reads the same."""
-        lines = [_HEAD.format(path=path), f"format = {FORMAT}"]
+        # A name may hold the end of a line, which would end the comment, too.
+        shown = printable(str(path)).replace("\n", "\\n")
+        lines = [_HEAD.format(path=shown), f"format = {FORMAT}"]
         for field in fields(self):
             value = getattr(self, field.name)
             if value is not None:
@@ -84,6 +88,11 @@ class Settings:
         except OSError as problem:
             raise StoreError(
                 f"{path} cannot be written ({problem.strerror}); choose an --out on a disk that can be."
+            ) from problem
+        except UnicodeEncodeError as problem:
+            raise DefinitionError(
+                f"{printable(str(problem.object[problem.start : problem.end]))} in a setting is no text "
+                "in UTF-8; rename the file or the column."
             ) from problem
 
     @classmethod
@@ -95,7 +104,7 @@ class Settings:
             raise StoreError(f"There is no file {path}; check the path.") from None
         except OSError as problem:
             raise StoreError(f"{path} cannot be read ({problem.strerror}); check it.") from problem
-        except (tomllib.TOMLDecodeError, UnicodeDecodeError) as problem:
+        except (tomllib.TOMLDecodeError, UnicodeDecodeError, RecursionError) as problem:
             raise StoreError(f"{path} is not valid TOML ({problem}); mend that place.") from problem
         version = found.pop("format", FORMAT)
         if not isinstance(version, int) or version > FORMAT:
@@ -175,7 +184,7 @@ def _among(option: str, value: str | None, known: tuple[str, ...]) -> None:
 
 
 def _positive(option: str, value: float | None, example: str) -> None:
-    if value is not None and not 0 < value < float("inf"):
+    if value is not None and not 0 < value <= sys.float_info.max:
         raise DefinitionError(f"{option} must be a positive number, not {value:g}; try {example}.")
 
 

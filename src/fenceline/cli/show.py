@@ -11,8 +11,10 @@ import typer
 from rich import box
 from rich.console import Console
 from rich.table import Table
+from rich.text import Text
 
 from fenceline.cli.outcome import CERTIFICATE, MODEL, REPORT
+from fenceline.printable import printable
 from fenceline.problem.configuration import Choice
 
 _VERDICTS = {
@@ -24,7 +26,8 @@ _VERDICTS = {
 
 def say(console: Console, text: str) -> None:
     """Print a line as it is: no markup, no colours guessed, no wrapping into a pipe."""
-    console.print(text, markup=False, highlight=False, soft_wrap=not console.is_terminal)
+    # What comes from data does nothing to a terminal.
+    console.print(printable(text), markup=False, highlight=False, soft_wrap=not console.is_terminal)
 
 
 def print_json(record: Any) -> None:
@@ -37,7 +40,7 @@ def notes() -> Iterator[None]:
     """Show a user's warnings as lines; those of libraries are for developers."""
 
     def note(message: Warning | str, *_: object, **__: object) -> None:
-        typer.echo(f"fenceline: note: {message}", err=True)
+        typer.echo(printable(f"fenceline: note: {message}"), err=True)
 
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
@@ -93,20 +96,25 @@ def fence_table(summary: dict[str, Any]) -> Table:
     for heading in ("search", "margin", "price", "unseen", "verdict"):
         table.add_column(heading, justify="right", no_wrap=True)
     objective = summary["objective"]
-    table.add_row(objective["name"], _number(objective["value"]), "", "", "", "")
+    # Text, not str: a column called a[/b] is no markup.
+    table.add_row(_text(objective["name"]), _number(objective["value"]), "", "", "", "")
     for line in summary["constraints"]:
         check = checks.get(line["constraint"])
         unseen = _number(check["value"]) if check is not None and rows else ""
         verdict = ("holds" if line["holds"] else "broken") if check is None else check["verdict"]
         table.add_row(
-            line["constraint"],
+            _text(line["constraint"]),
             _number(line["value"]),
             _number(line["margin"]),
             _number(line["price"]) if abs(line["price"]) > 1e-9 else "0",
             unseen,
-            verdict,
+            _text(verdict),
         )
     return table
+
+
+def _text(text: str) -> Text:
+    return Text(printable(text))
 
 
 def _number(value: float | None) -> str:

@@ -1,6 +1,7 @@
 """Tables on the disk: comma-separated values, Parquet and Arrow, told apart by the file's name."""
 
 import gzip
+import io
 from collections.abc import Callable
 from importlib import import_module
 from pathlib import Path
@@ -15,6 +16,8 @@ KINDS = ".csv, .tsv, .parquet, .feather or .arrow (the first two also with .gz)"
 _ARROW = (".parquet", ".feather", ".arrow")
 _SEPARATORS = ",;\t|"
 _LONGEST_HEADER = 10_000_000
+MOST_BYTES, MOST_GROWTH = 1 << 30, 100
+"""A compressed table may open to this size, or to so many times its own; real ones to a tenth of that."""
 
 
 def read_table(path: Path) -> "pd.DataFrame":
@@ -35,7 +38,7 @@ def read_table(path: Path) -> "pd.DataFrame":
         raise DefinitionError(
             f"{path} cannot be read ({reason}); check the file and its permissions."
         ) from problem
-    except MissingDependencyError:
+    except (MissingDependencyError, DefinitionError):
         raise
     except (ValueError, pd.errors.ParserError, EOFError, ImportError) as problem:
         raise DefinitionError(
@@ -100,22 +103,59 @@ def _reader(path: Path) -> Callable[[Path], "pd.DataFrame"]:
 def _read_text(path: Path) -> "pd.DataFrame":
     import pandas as pd
 
-    opened = gzip.open if path.suffix.lower() == ".gz" else open
+    packed = path.suffix.lower() == ".gz"
     try:
-        with opened(path, "rt", encoding="utf-8-sig") as file:
+        with (gzip.open if packed else open)(path, "rt", encoding="utf-8-sig") as file:
             header = file.readline(_LONGEST_HEADER)
         if "\0" in header:
             raise ValueError("it holds binary data")
         # The header tells what stands between columns: semicolons are common where commas are decimal.
         separator = max(_SEPARATORS, key=header.count)
-        return pd.read_csv(path, sep=separator, low_memory=False)
+        if not packed:
+            return pd.read_csv(path, sep=separator, low_memory=False)
+        with gzip.open(path) as content:
+            bounded = io.BufferedReader(_Bounded(content, path))
+            return pd.read_csv(bounded, sep=separator, low_memory=False)
     except UnicodeDecodeError:
         raise ValueError("it is not text in UTF-8") from None
+
+
+class _Bounded(io.RawIOBase):
+    """A compressed file that may not open to any size."""
+
+    def __init__(self, content: Any, path: Path) -> None:
+        self._content, self._path = content, path
+        self._most = max(MOST_BYTES, MOST_GROWTH * path.stat().st_size)
+        self._read = 0
+
+    def readable(self) -> bool:
+        """It is."""
+        return True
+
+    def readinto(self, buffer: Any) -> int:
+        """Read on, unless it has been too much."""
+        count: int = self._content.readinto(buffer)
+        self._read += count
+        if self._read > self._most:
+            raise DefinitionError(_too_large(self._path, f"more than {self._most >> 20} MB"))
+        return count
+
+
+def _too_large(path: Path, size: str) -> str:
+    return (
+        f"{path} has {path.stat().st_size >> 10} KB and opens to {size}: it may be made to fill the "
+        "memory. If it is yours, give it uncompressed."
+    )
 
 
 def _read_parquet(path: Path) -> "pd.DataFrame":
     import pandas as pd
 
+    about = import_module("pyarrow.parquet").read_metadata(path)
+    # A cell takes eight bytes at least; one value, repeated, next to none in the file.
+    opened = 8 * about.num_rows * about.num_columns
+    if opened > max(MOST_BYTES, MOST_GROWTH * path.stat().st_size):
+        raise DefinitionError(_too_large(path, f"{opened >> 20} MB"))
     return pd.read_parquet(path, engine="pyarrow")
 
 

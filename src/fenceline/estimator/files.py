@@ -9,6 +9,7 @@ import copy
 import io
 import json
 import platform
+import re
 import warnings
 import zipfile
 from collections.abc import Iterable
@@ -21,10 +22,17 @@ from sklearn.exceptions import InconsistentVersionWarning
 from sklearn.utils.validation import check_is_fitted
 
 from fenceline.errors import StoreError
+from fenceline.estimator.base import FencelineEstimator
 from fenceline.estimator.portable import ALLOWED, portable, restored
 
 FORMAT = 1
 _HEADER = "fenceline.json"
+_SAFE_SKOPS = (0, 12)
+"""The first version that checks a file's types before it runs any of their code."""
+_LARGEST_HEADER = 1 << 16
+_LONGEST_REASON = 300
+MOST_BYTES, MOST_GROWTH = 1 << 30, 100
+"""A file may open to this size, or to so many times its own."""
 
 
 def write(model: Any, path: str | Path) -> None:
@@ -43,7 +51,7 @@ def write(model: Any, path: str | Path) -> None:
         setattr(twin, name, portable(value))
     # Who is told of a search, and where it runs, belongs to this process.
     twin.callbacks = ()
-    twin.engine = model.engine if isinstance(model.engine, str) else None
+    twin.engine = None
     content = io.BytesIO()
     skops.io.dump(twin, content, compression=zipfile.ZIP_DEFLATED)
     with zipfile.ZipFile(content, "a") as file:
@@ -90,6 +98,7 @@ def load(path: str | Path, *, trusted: Iterable[str] = ()) -> Any:
         The file was written with another major or minor version of a library the predictions
         depend on.
     """
+    _check_skops(path)
     if isinstance(trusted, str):
         trusted = [trusted]
     try:
@@ -119,9 +128,29 @@ def load(path: str | Path, *, trusted: Iterable[str] = ()) -> Any:
             ) from problem
         except Exception as problem:
             _damaged(path, problem)
-    for name, value in vars(model).items():
-        setattr(model, name, restored(value))
+    if not isinstance(model, FencelineEstimator):
+        raise StoreError(
+            f"{path} holds a {type(model).__name__}, which is not a model of Fenceline; load it with "
+            "the library that wrote it."
+        )
+    try:
+        for name, value in vars(model).items():
+            setattr(model, name, restored(value))
+        # A file may name an address; to connect there is for the caller to say.
+        model.engine, model.callbacks, model.run_dir = None, (), None
+        check_is_fitted(model, "best_pipeline_")
+    except Exception as problem:
+        _damaged(path, problem)
     return model
+
+
+def _check_skops(path: str | Path) -> None:
+    found = version("skops")
+    if tuple(int(part) for part in re.findall(r"\d+", found)[:2]) < _SAFE_SKOPS:
+        raise StoreError(
+            f"{path} is not read with skops {found}, which runs code of crafted files; install "
+            f"skops {'.'.join(map(str, _SAFE_SKOPS))} or newer."
+        )
 
 
 def _versions() -> dict[str, str]:
@@ -134,9 +163,25 @@ def _check_header(path: str | Path, content: bytes) -> None:
     """Refuse what is not ours, and warn of versions that may predict otherwise."""
     try:
         with zipfile.ZipFile(io.BytesIO(content)) as file:
+            opened = sum(entry.file_size for entry in file.infolist())
+            if opened > max(MOST_BYTES, MOST_GROWTH * len(content)):
+                raise StoreError(
+                    f"{path} has {len(content):,} bytes and opens to {opened:,}: that is no model. "
+                    "Do not use it."
+                )
+            if file.getinfo(_HEADER).file_size > _LARGEST_HEADER:
+                raise ValueError(f"{_HEADER} is too long")
             header = json.loads(file.read(_HEADER))
-            written = header.pop("format")
-    except (zipfile.BadZipFile, KeyError, ValueError) as problem:
+        written = header.pop("format")
+        if (
+            type(written) is not int
+            or written < 1
+            or not all(isinstance(v, str) for v in header.values())
+        ):
+            raise ValueError(f"{_HEADER} is not ours")
+    except StoreError:
+        raise
+    except Exception as problem:  # a file made to harm may fail in any way
         _damaged(path, problem)
     if written > FORMAT:
         raise StoreError(
@@ -162,7 +207,8 @@ def _minor(text: str) -> list[str]:
 
 
 def _damaged(path: str | Path, problem: Exception) -> NoReturn:
+    reason = f"{type(problem).__name__}: {problem}"[:_LONGEST_REASON]
     raise StoreError(
-        f"{path} is not a whole model saved by Fenceline ({type(problem).__name__}: {problem}). "
+        f"{path} is not a whole model saved by Fenceline ({reason}). "
         "Restore it from a copy, or save the model again."
     ) from problem

@@ -3,15 +3,18 @@
 import math
 import time
 from collections import deque
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from pathlib import Path
 from statistics import fmean
 from typing import Any
 
 from fenceline.errors import DefinitionError, MeasurementError
 from fenceline.evaluation import Engine, Outcome
+from fenceline.evaluation.checked import Checked
 from fenceline.evaluation.incumbent import Incumbent, WithKeywords
 from fenceline.evaluation.repeats import Doubts, pooled
+from fenceline.evaluation.sandbox.child import read_outbox
 from fenceline.problem.configuration import Configuration
 from fenceline.problem.problem import DETAILS, BudgetSpent, Evaluation, Problem, takes
 from fenceline.result.result import Ending
@@ -77,7 +80,10 @@ class Desk:
         self._clocked = evaluations is None and seconds is not None
         self._left = self._look_at_clock()
         self._keywords = {n for n in ("fidelity", "incumbent") if takes(problem.measure, n)}
-        engine.put(WithKeywords(problem.measure) if self._keywords else problem.measure)
+        measure = WithKeywords(problem.measure) if self._keywords else problem.measure
+        engine.put(Checked.of(problem, measure))
+        if hasattr(engine, "outbox"):
+            engine.outbox = None if store is None else self._outbox
 
     @property
     def pending(self) -> Sequence[Configuration]:
@@ -221,7 +227,8 @@ class Desk:
         self._take(*finished)
 
     def _take(self, ticket: int, outcome: Outcome) -> None:
-        evaluation = self._judge(*self._tickets.pop(ticket), outcome)
+        # The first proposal decides, whatever finishes first: if it breaks the contract, all would.
+        evaluation = self._judge(*self._tickets.pop(ticket), outcome, first=ticket == 0)
         earlier = self.known(evaluation.configuration, evaluation.fidelity)
         if earlier is not None:
             evaluation = pooled(self.problem, earlier, evaluation)
@@ -229,6 +236,10 @@ class Desk:
         if self._store is not None and outcome.status != "cancelled":
             self._store.finish(ticket, evaluation)
         self._file(evaluation)
+
+    def _outbox(self, ticket: int) -> str:
+        assert self._store is not None
+        return str(self._store.outbox(ticket, *self._tickets[ticket]))
 
     def _replay(self, configuration: Configuration, fidelity: float) -> None:
         """Let the journal speak instead of the engine: what finished before the next proposal, in order.
@@ -262,7 +273,12 @@ class Desk:
         self._start_again()
 
     def _start_again(self) -> None:
-        """Measure what was being measured when the journal ended."""
+        """Measure what was being measured when the journal ended, unless its outcome lies ready."""
+        limits = getattr(self.engine, "limits", None)
+        for ticket in tuple(self._tickets):
+            found = read_outbox(Path(self._outbox(ticket)), limits and limits.seconds)
+            if found is not None:
+                self._take(ticket, found)
         for ticket in self._tickets:
             self._start(ticket)
 
@@ -283,7 +299,14 @@ class Desk:
         self._start_again()
         self.submit(configuration, fidelity)
 
-    def _judge(self, configuration: Configuration, fidelity: float, outcome: Outcome) -> Evaluation:
+    def _judge(
+        self,
+        configuration: Configuration,
+        fidelity: float,
+        outcome: Outcome,
+        *,
+        first: bool = False,
+    ) -> Evaluation:
         metrics: dict[str, float] = {}
         errors: dict[str, float] = {}
         details: dict[str, Any] = {}
@@ -291,15 +314,18 @@ class Desk:
         status, message = outcome.status, outcome.message
         if status == "ok":
             try:
-                metrics = self.problem.check(outcome.value)
+                if isinstance(outcome.value, str):
+                    raise MeasurementError(outcome.value)
+                measured = _paired(outcome.value)
+                metrics = self.problem.check(measured)
                 objective = metrics[self.problem.objective]
-                errors = self.problem.errors(outcome.value)
-                details = self.problem.details(outcome.value)
+                errors = self.problem.errors(measured)
+                details = self.problem.details(measured)
                 violation = self.problem.violation(metrics, errors)
             except MeasurementError as mistake:
-                # At the first evaluation it is the contract that is broken, and time should not be
+                # At the first proposal it is the contract that is broken, and time should not be
                 # spent on it; later on it is one pipeline that misbehaves, and the run goes on.
-                if not any(e.ok for e in self.history):
+                if first:
                     raise
                 status, message = "error", str(mistake)
         return Evaluation(
@@ -344,6 +370,13 @@ class Desk:
         )
         for callback in self.callbacks:
             callback(progress)
+
+
+def _paired(value: Any) -> Any:
+    """Return a measurement in which a value and its standard error are a pair again."""
+    if not isinstance(value, Mapping):
+        return value
+    return {n: tuple(v) if isinstance(v, list) else v for n, v in value.items()}
 
 
 def _outcome(event: Finish) -> Outcome:

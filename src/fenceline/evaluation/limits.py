@@ -1,6 +1,6 @@
 """What one evaluation may use before it is stopped."""
 
-import math
+import sys
 from dataclasses import dataclass
 
 from fenceline.errors import DefinitionError
@@ -46,6 +46,5 @@ def _positive(value: object) -> bool:
     return (
         isinstance(value, int | float)
         and not isinstance(value, bool)
-        and math.isfinite(value)
-        and value > 0
+        and 0 < value <= sys.float_info.max
     )

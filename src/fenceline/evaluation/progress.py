@@ -21,6 +21,7 @@ from rich.table import Table
 from rich.text import Text
 
 from fenceline.evaluation.evaluator import Progress
+from fenceline.printable import printable
 from fenceline.problem.constraint import Constraint
 from fenceline.problem.problem import Evaluation, Problem
 from fenceline.search.iterate import Iterate
@@ -107,12 +108,18 @@ class ProgressDisplay:
         goal = "" if self.problem is None else f", minimising {self.problem.objective}"
         spent = max(self._spent(state), default=None)
         rows.add_row(
-            "budget", "" if spent is None else _bar(spent, "cyan"), Text(self._budget(state) + goal)
+            "budget",
+            "" if spent is None else _bar(spent, "cyan"),
+            Text(printable(self._budget(state) + goal)),
         )
         if state.best is None:
             rows.add_row("best", "none yet", "")
         else:
-            rows.add_row("best", f"{state.best.objective:.5g}", Text(str(state.best.configuration)))
+            rows.add_row(
+                "best",
+                f"{state.best.objective:.5g}",
+                Text(printable(str(state.best.configuration))),
+            )
         rows.add_row("last", Text(_outcome(state.evaluation)), Text(_pipeline(state.evaluation)))
         shown = state.best or self._nearest
         if self.problem is not None and shown is not None and shown.ok:
@@ -120,7 +127,7 @@ class ProgressDisplay:
                 rows.add_row("fence", *_against(constraint, shown))
         iterate = state.iterate
         if iterate is not None:
-            rows.add_row("ADMM", f"iteration {iterate.t}", Text(_residuals(iterate)))
+            rows.add_row("ADMM", f"iteration {iterate.t}", Text(printable(_residuals(iterate))))
         return rows
 
     def _spent(self, state: Progress) -> Iterator[float]:
@@ -180,7 +187,7 @@ def _against(constraint: Constraint, shown: Evaluation) -> tuple[ProgressBar, Te
         used = 1.0 + excess / constraint.scale
     holds = constraint.holds(value, error)
     word = "" if holds else "  outside"
-    text = Text.assemble(f"{constraint}: {value:.4g}", (word, "red"))
+    text = Text.assemble(printable(f"{constraint}: {value:.4g}"), (word, "red"))
     return _bar(used, "green" if holds else "red"), text
 
 
@@ -209,9 +216,9 @@ def _outcome(evaluation: Evaluation) -> str:
 
 def _pipeline(evaluation: Evaluation) -> str:
     reason = f" ({evaluation.message})" if evaluation.message else ""
-    return f"{evaluation.configuration}{reason}"
+    return printable(f"{evaluation.configuration}{reason}")
 
 
 def _say(console: Console, text: str) -> None:
     """Print a line as it is: no markup, no colours guessed, no wrapping."""
-    console.print(text, markup=False, highlight=False, soft_wrap=True)
+    console.print(printable(text), markup=False, highlight=False, soft_wrap=True)

@@ -344,7 +344,10 @@ def _plain(name: str, value: object) -> float:
             metric=name,
             value=value,
         )
-    number = float(value)
+    try:
+        number = float(value)
+    except OverflowError:
+        number = math.inf
     if not math.isfinite(number):
         raise MeasurementError(
             f"Metric {name!r} must be finite. Got {number}; raise an exception if a pipeline failed.",

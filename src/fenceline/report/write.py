@@ -54,7 +54,8 @@ def write_report(model_or_result: Any, path: str | Path, *, title: str | None = 
     target = Path(path)
     page = render(subject, title or "Fenceline report")
     try:
-        target.write_text(page, encoding="utf-8")
+        # A name may hold half of a character, which no file can.
+        target.write_text(page, encoding="utf-8", errors="backslashreplace")
     except OSError as problem:
         raise StoreError(
             f"The report {target} cannot be written ({problem.strerror}). Choose a file in a "

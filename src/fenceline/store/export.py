@@ -7,9 +7,11 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from importlib import import_module
 from pathlib import Path
+from reprlib import repr as short
 from typing import TYPE_CHECKING, Any, NoReturn, Protocol, TypeAlias
 
-from fenceline.errors import MeasurementError, MissingDependencyError, StoreError
+from fenceline.errors import DefinitionError, MeasurementError, MissingDependencyError, StoreError
+from fenceline.printable import printable
 from fenceline.problem.configuration import Configuration
 from fenceline.problem.constraint import Constraint
 from fenceline.problem.parameter import Categorical, Parameter, Real
@@ -100,7 +102,7 @@ def to_csv(run: Run, path: str | Path) -> None:
     path : str or Path
         The file to write.
     """
-    _frame(read(run)).to_csv(path, index=False)
+    _frame(read(run)).to_csv(path, index=False, errors="backslashreplace")
 
 
 def to_parquet(run: Run, path: str | Path) -> None:
@@ -114,11 +116,13 @@ def to_parquet(run: Run, path: str | Path) -> None:
         The file to write.
     """
     _import("pyarrow", "to_parquet needs pyarrow, and to_csv does not", "pip install pyarrow")
-    frame = _frame(read(run))
+    frame = _frame(read(run)).rename(columns=printable)
     for column in frame.columns:
         # A column of Parquet has one type, and choices such as [1, "sqrt"] have two.
         if len({type(value) for value in frame[column].dropna()}) > 1:
             frame[column] = frame[column].map(str, na_action="ignore")
+        if frame[column].dtype == object:
+            frame[column] = frame[column].map(_writable)
     frame.to_parquet(path, engine="pyarrow", index=False)
 
 
@@ -189,23 +193,41 @@ def read(run: Run) -> Measured:
             Constraint(**{k: v for k, v in c.items() if k != "type"}) for c in meta["constraints"]
         ]
         problem = Problem(space, _unmeasured, meta["objective"], constraints)
-    except (KeyError, TypeError, ValueError) as trouble:
+    except (KeyError, TypeError, ValueError, AttributeError, RecursionError) as trouble:
         raise StoreError(
             f"The run in {run} cannot be exported: its description does not say what was "
-            f"searched ({trouble!r}). It was not written by fenceline.minimize."
+            f"searched ({short(trouble)}). It was not written by fenceline.minimize."
         ) from trouble
     proposed: dict[int, Configuration] = {}
     evaluations = []
     for event in events:
         if isinstance(event, Proposal):
-            proposed[event.ticket] = space.configuration(event.configuration)
+            proposed[event.ticket] = _configuration(space, event, run)
         elif isinstance(event, Finish):
-            evaluations.append(_evaluation(problem, proposed[event.ticket], event))
+            evaluations.append(_evaluation(problem, proposed[event.ticket], event, run))
     return _Stored(problem, evaluations)
 
 
-def _evaluation(problem: Problem, configuration: Configuration, event: Finish) -> Evaluation:
+def _configuration(space: Space, event: Proposal, run: str | Path) -> Configuration:
+    try:
+        return space.configuration(event.configuration)
+    except (DefinitionError, TypeError, ValueError) as trouble:
+        raise StoreError(
+            f"The run in {run} cannot be read: proposal {event.ticket} is none of its space "
+            f"({trouble}). Its files do not belong together; restore them from a copy."
+        ) from trouble
+
+
+def _evaluation(
+    problem: Problem, configuration: Configuration, event: Finish, run: str | Path
+) -> Evaluation:
     ok = event.status == "ok"
+    missing = {problem.objective, *(c.metric for c in problem.constraints)} - event.metrics.keys()
+    if ok and missing:
+        raise StoreError(
+            f"The run in {run} cannot be read: evaluation {event.ticket} has no {min(missing)!r}. "
+            "Its files do not belong together; restore them from a copy."
+        )
     return Evaluation(
         configuration,
         event.metrics,
@@ -251,6 +273,10 @@ def _frame(measured: Measured) -> "pd.DataFrame":
     # In the order of the space, however the first pipelines were chosen.
     first = [column for column in columns if column in frame.columns]
     return frame[[*first, *(column for column in frame.columns if column not in first)]]
+
+
+def _writable(value: Any) -> Any:
+    return printable(value) if isinstance(value, str) else value
 
 
 def _columns(space: Space) -> Iterator[tuple[str, Parameter]]:

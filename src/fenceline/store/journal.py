@@ -10,6 +10,7 @@ import fcntl
 import json
 import os
 import warnings
+import weakref
 import zlib
 from collections.abc import Mapping
 from pathlib import Path
@@ -20,6 +21,7 @@ from fenceline.errors import JournalDamagedError, RunLockedError, StoreError
 FORMAT = 1
 _CRC = b',"crc":"'
 _ZEROS = bytes(8)
+_OPEN: "weakref.WeakSet[Journal]" = weakref.WeakSet()
 
 
 class Journal:
@@ -45,6 +47,7 @@ class Journal:
                 f"The journal {path} cannot be opened for writing ({problem.strerror}). "
                 "Choose a run directory on a disk that can be written to."
             ) from problem
+        _OPEN.add(self)
         try:
             _lock(self._file, path)
             data = _contents(self._file, os.fstat(self._file).st_size)
@@ -69,6 +72,13 @@ class Journal:
         """Add one record and return once it is on the disk."""
         if self._file < 0:
             raise StoreError(f"The journal {self.path} is closed; open the run directory again.")
+        if self.removed:
+            self.close()
+            raise StoreError(
+                f"The journal {self.path} was removed while the run was writing to it: nothing that "
+                "was measured is kept. Leave run directories alone while they are in use, and "
+                "start the run again."
+            )
         line, crc = _line(self._count, kind, fields, self._crc)
         rest = memoryview(line)
         try:
@@ -89,6 +99,11 @@ class Journal:
             raise
         self._end, self._crc, self._count = self._end + len(line), crc, self._count + 1
 
+    @property
+    def removed(self) -> bool:
+        """Whether somebody has deleted the file that is being written."""
+        return self._file >= 0 and not os.fstat(self._file).st_nlink
+
     def close(self) -> None:
         """Let another process write; harmless if closed already."""
         if self._file >= 0:
@@ -99,6 +114,15 @@ class Journal:
         """Leave the journal as it was before the record that could not be written."""
         with contextlib.suppress(OSError):  # then what is torn is cut at the next opening
             os.ftruncate(self._file, self._end)
+
+
+def _let_go() -> None:
+    """Close journals in a forked copy of the process, which would otherwise hold their locks."""
+    for journal in list(_OPEN):
+        journal.close()
+
+
+os.register_at_fork(after_in_child=_let_go)
 
 
 def scan(data: bytes, path: Path) -> tuple[list[dict[str, Any]], int, int]:
@@ -114,7 +138,9 @@ def scan(data: bytes, path: Path) -> tuple[list[dict[str, Any]], int, int]:
     records, crc = [], 0
     for number, line in enumerate(lines):
         record, crc = _parse(line, crc, number, path)
-        if record.pop("seq", None) != number or not isinstance(record.get("kind"), str):
+        if (seq := record.pop("seq", None)) != number or isinstance(seq, bool):
+            _damaged(path, number, "it is not the record that belongs there")
+        if not isinstance(record.get("kind"), str):
             _damaged(path, number, "it is not the record that belongs there")
         records.append(record)
     return records[1:], end, crc
@@ -145,7 +171,7 @@ def _parse(line: bytes, crc: int, number: int, path: Path) -> tuple[dict[str, An
         _damaged(path, number, "its checksum does not match")
     try:
         record = _DECODER.decode(body.decode() + "}")
-    except ValueError:
+    except (ValueError, RecursionError):
         record = None
     if not isinstance(record, dict):
         _damaged(path, number, "it is not a record")
@@ -157,7 +183,7 @@ def _check_header(line: bytes, data: bytes, path: Path) -> None:
     try:
         header = json.loads(line)
         format_ = header["format"] if header["kind"] == "journal" else None
-    except (ValueError, KeyError, TypeError):
+    except (ValueError, KeyError, TypeError, RecursionError):
         format_ = None
     if isinstance(format_, int) and format_ > FORMAT:
         raise StoreError(

@@ -100,9 +100,9 @@ def load(path: Path) -> dict[str, Any] | None:
         return None
     except OSError as problem:
         raise StoreError(f"{path} cannot be read ({problem.strerror}).") from problem
-    except ValueError:
+    except (ValueError, RecursionError):
         found = None
-    if not isinstance(found, dict) or "format" not in found:
+    if not isinstance(found, dict) or type(found.get("format")) is not int:
         raise StoreError(
             f"{path} is not the description of a Fenceline run. Restore it from a copy, or choose "
             "another run directory."

@@ -1,11 +1,14 @@
 """What a journal holds: proposals, outcomes, and the state of the algorithm, in the order of time."""
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, fields
+from math import isfinite
 from pathlib import Path
+from reprlib import repr as short
 from typing import Any, TypeAlias, get_args
 
 from fenceline.errors import JournalDamagedError
+from fenceline.printable import printable
 from fenceline.problem.problem import Status
 
 
@@ -45,6 +48,7 @@ Event: TypeAlias = Proposal | Finish
 """One record of a run."""
 
 KINDS: dict[str, type[Event]] = {"proposal": Proposal, "outcome": Finish}
+_TEXTS = {"message", "traceback"}
 _UNSAID = {
     "metrics": {},
     "errors": {},
@@ -55,6 +59,50 @@ _UNSAID = {
     "fidelity": 1.0,
     "left": None,
 } | dict.fromkeys(("message", "traceback"), "")
+
+
+def _is_number(value: object) -> bool:
+    try:
+        return isinstance(value, int | float) and not isinstance(value, bool) and isfinite(value)
+    except OverflowError:  # a whole number that no float can hold
+        return False
+
+
+def _is_spent(value: object) -> bool:
+    return _is_number(value) and value >= 0  # type: ignore[operator]
+
+
+def _are_numbers(value: object) -> bool:
+    return isinstance(value, dict) and all(map(_is_number, value.values()))
+
+
+def _is_text(value: object) -> bool:
+    return isinstance(value, str)
+
+
+def _is_configuration(value: object) -> bool:
+    return isinstance(value, dict) and all(
+        isinstance(choice, list)
+        and len(choice) == 2
+        and isinstance(choice[0], str)
+        and isinstance(choice[1], dict)
+        for choice in value.values()
+    )
+
+
+# A checksum tells that a line was not damaged, not that Fenceline has written it.
+_FITTING: dict[str, Callable[[object], bool]] = {
+    "ticket": lambda value: type(value) is int and value >= 0,
+    "configuration": _is_configuration,
+    "metrics": _are_numbers,
+    "errors": _are_numbers,
+    "state": lambda value: isinstance(value, dict),
+    "details": lambda value: isinstance(value, dict),
+    "fidelity": lambda value: _is_spent(value) and 0 < value <= 1,  # type: ignore[operator]
+    "left": lambda value: value is None or _is_spent(value),
+    **dict.fromkeys(("seconds", "cpu_seconds", "megabytes"), _is_spent),
+    **dict.fromkeys(("status", "message", "traceback"), _is_text),
+}
 
 
 def write(event: Event) -> tuple[str, dict[str, Any]]:
@@ -71,20 +119,28 @@ def read(records: list[dict[str, Any]], path: Path) -> list[Event]:
     events = []
     for number, record in enumerate(records):
         kind = record.pop("kind")
+        for name in _TEXTS & record.keys():
+            if isinstance(record[name], str):
+                record[name] = printable(record[name])
         try:
             event = KINDS[kind](**record)
         except (KeyError, TypeError) as problem:
             raise _impossible(path, number, f"a {kind!r} cannot be read: {problem}") from problem
+        for name, fits in _FITTING.items():
+            if name in record and not fits(record[name]):
+                raise _impossible(path, number, f"its {name} cannot be {short(record[name])}")
         if isinstance(event, Proposal):
             if event.ticket in proposed:
                 raise _impossible(path, number, f"ticket {event.ticket} is proposed twice")
+            if event.ticket != len(proposed):
+                raise _impossible(path, number, f"ticket {event.ticket} is not the next one")
             proposed.add(event.ticket)
         elif isinstance(event, Finish):
             if event.ticket not in proposed or event.ticket in finished:
                 story = "finishes twice" if event.ticket in finished else "was never proposed"
                 raise _impossible(path, number, f"ticket {event.ticket} {story}")
             if event.status not in get_args(Status):
-                raise _impossible(path, number, f"no status is called {event.status!r}")
+                raise _impossible(path, number, f"no status is called {short(event.status)}")
             finished.add(event.ticket)
         events.append(event)
     return events

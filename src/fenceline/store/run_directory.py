@@ -1,5 +1,8 @@
 """A run on the disk: `meta.json` says what it is about, `journal.jsonl` what happened."""
 
+import contextlib
+import hashlib
+import warnings
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, Self
@@ -11,7 +14,7 @@ from fenceline.store import meta as description
 from fenceline.store.journal import Journal, scan
 from fenceline.store.records import Event, Finish, Proposal, read, write
 
-META, JOURNAL = "meta.json", "journal.jsonl"
+META, JOURNAL, OUTBOX = "meta.json", "journal.jsonl", "outbox"
 
 
 class RunDirectory:
@@ -35,6 +38,10 @@ class RunDirectory:
         self.meta = dict(meta)
         self.events = events
         self._journal = journal
+        self._outbox = path.absolute() / OUTBOX  # a task may change the directory it works in
+        with contextlib.suppress(OSError):  # without it outcomes wait in memory
+            self._outbox.mkdir(exist_ok=True)
+            self._clear_outbox()
 
     @classmethod
     def open(cls, path: str | Path, meta: Mapping[str, Any]) -> Self:
@@ -97,6 +104,23 @@ class RunDirectory:
         """Note that a configuration is about to be measured, and the time that was left then."""
         self._write(Proposal(ticket, configuration.to_dict(), fidelity, left))
 
+    def outbox(self, ticket: int, configuration: Configuration, fidelity: float) -> Path:
+        """Name the file in which a worker may leave an outcome until :meth:`finish` has noted it.
+
+        The configuration is part of the name: a ticket may be given anew after somebody has cut
+        the journal short.
+        """
+        digest = hashlib.sha256(f"{fidelity!r} {configuration.key}".encode()).hexdigest()
+        return self._outbox / f"{ticket}-{digest[:16]}"
+
+    def _clear_outbox(self) -> None:
+        """Remove what nobody waits for: outcomes that were noted, and files that were not finished."""
+        finished = {event.ticket for event in self.events if isinstance(event, Finish)}
+        for file in self._outbox.iterdir():
+            ticket = file.name.partition("-")[0]
+            if file.suffix or not ticket.isdecimal() or int(ticket) in finished:
+                file.unlink()
+
     def finish(self, ticket: int, evaluation: Evaluation) -> None:
         """Note how the measurement of a proposal ended; what is derived from it is not kept."""
         self._write(
@@ -114,9 +138,19 @@ class RunDirectory:
                 evaluation.details,
             )
         )
+        done = self.outbox(ticket, evaluation.configuration, evaluation.fidelity)
+        done.unlink(missing_ok=True)
 
     def close(self) -> None:
         """Let another process continue the run."""
+        with contextlib.suppress(OSError):  # something in it is still to be noted
+            self._outbox.rmdir()
+        if self._journal.removed:
+            warnings.warn(
+                f"The run directory {self.path} was removed while the run was writing to it: what "
+                "was measured is in this process only.",
+                stacklevel=3,
+            )
         self._journal.close()
 
     def __enter__(self) -> Self:

@@ -47,7 +47,12 @@ FAULTS: dict[str, Status] = {
     "abandon children": "ok",
     "desert": "crashed",
     "shout": "ok",
-    "return a function": "ok",
+    "return a function": "error",
+    "exit in its result": "crashed",
+    "write into the channel": "crashed",
+    "close all files": "crashed",
+    "leave a daemon and crash": "crashed",
+    "leave a daemon and sleep": "timeout",
 }
 """Every deed of :mod:`fenceline.testing.misdeeds` and the status it must get."""
 
@@ -144,8 +149,8 @@ class EngineFaultSuite:
             engine.submit(ticket, Errand(deed, ticket, str(tmp_path)))
         engine.next(10.0)
         engine.put(_twice)
-        engine.submit(0, b"x")
-        assert {ticket: found.value for ticket, found in collect(engine, 1).items()} == {0: b"xx"}
+        engine.submit(0, "x")
+        assert {ticket: found.value for ticket, found in collect(engine, 1).items()} == {0: "xx"}
         assert engine.next(0.5) is None
         assert_no_survivors(tmp_path)
 
@@ -154,7 +159,7 @@ class EngineFaultSuite:
         with contextlib.closing(factory(Limits())) as engine:
             engine.put(_twice)
             for ticket in range(3):
-                engine.submit(ticket, b"x" * 5_000_000)
+                engine.submit(ticket, "x" * 5_000_000)
             outcomes = collect(engine, 3)
         assert [len(outcomes[ticket].value) for ticket in range(3)] == [10_000_000] * 3
 
@@ -244,5 +249,5 @@ def wait_for_names(directory: Path, count: int, engine: Engine | None = None) ->
     assert len(names) >= count, f"only {len(names)} of {count} processes started"
 
 
-def _twice(data: bytes) -> bytes:
+def _twice(data: str) -> str:
     return data + data

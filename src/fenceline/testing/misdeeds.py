@@ -1,5 +1,6 @@
 """Tasks that do to a worker what real pipelines do to it, by name; each leaves its process id."""
 
+import contextlib
 import ctypes
 import os
 import signal
@@ -143,6 +144,57 @@ def _return_lambda(errand: Errand) -> Callable[[], int]:
     return lambda: errand.number
 
 
+class Trap:
+    """A result that ends whoever reads it, by pickle or as a number."""
+
+    def __reduce__(self) -> tuple[Callable[[int], Any], tuple[int]]:
+        return os._exit, (5,)
+
+    def tolist(self) -> NoReturn:
+        """End the process."""
+        os._exit(5)
+
+
+def _return_trap(errand: Errand) -> dict[str, Trap]:
+    return {"loss": Trap()}
+
+
+def _write_into_the_channel(errand: Errand) -> None:
+    """Leave a few bytes in every socket, as a message with a large length would begin, and go on."""
+    for name in os.listdir("/proc/self/fd"):
+        with contextlib.suppress(OSError):
+            if os.readlink(f"/proc/self/fd/{name}").startswith("socket:"):
+                os.write(int(name), b"\xff" * 8)
+    time.sleep(FOREVER)
+
+
+def _close_files(errand: Errand) -> int:
+    os.closerange(3, 4096)
+    return errand.number**2
+
+
+def _daemon(errand: Errand) -> None:
+    """Leave a process with no ties: no parent, a session of its own, no environment."""
+    if os.fork():
+        os.wait()
+        return
+    os.setsid()
+    if os.fork():
+        os._exit(0)
+    leave_name(errand)
+    os.execve(sys.executable, [sys.executable, "-c", f"import time; time.sleep({FOREVER})"], {})
+
+
+def _daemon_and_crash(errand: Errand) -> NoReturn:
+    _daemon(errand)
+    os._exit(3)
+
+
+def _daemon_and_sleep(errand: Errand) -> None:
+    _daemon(errand)
+    time.sleep(FOREVER)
+
+
 def _return_generator(errand: Errand) -> Any:
     return (number for number in range(errand.number))
 
@@ -164,4 +216,9 @@ DEEDS: dict[str, Callable[[Errand], Any]] = {
     "desert": _desert,
     "shout": _shout,
     "return a function": _return_lambda,
+    "exit in its result": _return_trap,
+    "write into the channel": _write_into_the_channel,
+    "close all files": _close_files,
+    "leave a daemon and crash": _daemon_and_crash,
+    "leave a daemon and sleep": _daemon_and_sleep,
 }

@@ -2,6 +2,7 @@ import contextlib
 import json
 import os
 import signal
+import socket
 import subprocess
 import sys
 import time
@@ -23,6 +24,7 @@ distributed = pytest.importorskip(
     "distributed", reason="Dask is not installed; pip install fenceline[dask]"
 )
 from fenceline.evaluation.engines.dask import Dask  # noqa: E402 - only after Dask is known to be there
+from fenceline.evaluation.engines.versions import differing, versions  # noqa: E402
 
 # Dask's own threads may close sockets after the test that opened them.
 pytestmark = pytest.mark.filterwarnings("default::ResourceWarning", "default::DeprecationWarning")
@@ -191,3 +193,85 @@ def test_a_cluster_without_workers_is_not_waited_for_for_ever(
         engine.submit(0, -3)
         with pytest.raises(EngineError, match="no worker for 1 seconds"):
             engine.next(30)
+
+
+# --- clusters that do not behave ---------------------------------------------------------------
+
+
+@pytest.fixture
+def silent() -> Iterator[str]:
+    """An address that accepts every connection and never says a word."""
+    with socket.create_server(("127.0.0.1", 0)) as server:
+        yield f"tcp://127.0.0.1:{server.getsockname()[1]}"
+
+
+def test_an_address_that_accepts_and_stays_silent_is_given_up_in_time(silent: str) -> None:
+    started = time.monotonic()
+    with pytest.raises(EngineError, match=f"No Dask scheduler answers at {silent}"):
+        Dask(silent, seconds=2.0)
+    assert time.monotonic() - started < 6.0
+
+
+def test_connecting_takes_no_longer_than_the_budget_of_the_run(silent: str) -> None:
+    space = fl.Space([fl.Module("model", [fl.Algorithm("ridge", {"alpha": fl.Real(0.0, 4.0)})])])
+    started = time.monotonic()
+    with pytest.raises(EngineError, match="No Dask scheduler answers"):
+        fl.minimize(
+            fl.Problem(space, lambda _: {"loss": 1.0}),
+            seconds=2.0,
+            engine=silent.replace("tcp", "dask"),
+        )
+    assert time.monotonic() - started < 6.0
+
+
+def test_a_worker_that_dies_while_the_function_is_placed_is_done_without(tmp_path: Path) -> None:
+    with open_cluster(tmp_path, 2) as cluster, contextlib.closing(Dask(cluster.address)) as engine:
+        cluster.kill(cluster._processes[-1])
+        engine.put(abs)
+        engine.submit(0, -3)
+        assert collect(engine, 1)[0].value == 3
+
+
+def test_a_scheduler_that_dies_while_the_function_is_placed_is_named(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("fenceline.evaluation.engines.dask.PLACE_SECONDS", 2.0)
+    with open_cluster(tmp_path, 1) as cluster, contextlib.closing(Dask(cluster.address)) as engine:
+        cluster.kill(cluster.scheduler)
+        started = time.monotonic()
+        with pytest.raises(EngineError, match=f"at {cluster.address}"):
+            engine.put(abs)
+        assert time.monotonic() - started < 8.0
+
+
+def test_a_frozen_worker_is_named_and_the_budget_is_kept(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("fenceline.evaluation.engines.dask.ANSWER_SECONDS", 1.0)
+    with open_cluster(tmp_path, 2) as cluster:
+        frozen = cluster._processes[-1]
+        os.killpg(frozen.pid, signal.SIGSTOP)
+        started = time.monotonic()
+        engine = Dask(cluster.address, seconds=4.0)
+        with contextlib.closing(engine), pytest.raises(EngineError, match="Nothing was heard"):
+            engine.put(abs)
+        assert time.monotonic() - started < 12.0
+
+
+def test_a_worker_with_another_version_is_refused_before_anything_is_sent(
+    cluster: Cluster, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    here = versions() | {"fenceline": "0.0.1"}
+    monkeypatch.setattr("fenceline.evaluation.engines.versions.versions", lambda: here)
+    with (
+        contextlib.closing(Dask(cluster.address)) as engine,
+        pytest.raises(EngineError, match=r"has fenceline .* \(the run has 0\.0\.1\)"),
+    ):
+        engine.put(abs)
+
+
+def test_versions_that_cannot_matter_are_not_compared() -> None:
+    here = versions()
+    later = here | {"Python": here["Python"] + "9", "scikit-learn": here["scikit-learn"] + "9"}
+    assert differing(later) == ""
+    assert "Python 2.7 " in differing(here | {"Python": "2.7"})

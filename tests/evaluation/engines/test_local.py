@@ -187,3 +187,16 @@ def test_a_senseless_number_of_workers_is_refused(workers: Any) -> None:
 def test_senseless_limits_are_refused_by_name(name: str, value: Any) -> None:
     with pytest.raises(DefinitionError, match=rf"Limits: {name} must be .* Got {value!r}"):
         Limits(**{name: value})
+
+
+def test_an_engine_forgets_the_outbox_of_a_run_with_its_function(tmp_path: Path) -> None:
+    with contextlib.closing(Local(1)) as engine:
+        engine.put(abs)
+        engine.outbox = lambda ticket: str(tmp_path / str(ticket))
+        engine.submit(0, -3)
+        assert collect(engine, 1)[0].value == 3
+        assert [path.name for path in tmp_path.iterdir()] == ["0"]
+        engine.put(abs)
+        engine.submit(1, -3)
+        collect(engine, 1)
+        assert [path.name for path in tmp_path.iterdir()] == ["0"]

@@ -3,16 +3,20 @@
 import contextlib
 import os
 import random
+import time
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
 from fenceline.evaluation import Engine, Local
+from fenceline.testing.campaign import campaign
 from fenceline.testing.faults import FAULTS, LIMITS, assert_no_survivors, run
 from fenceline.testing.misdeeds import perform
 
 BATCHES, BATCH = 6, 50
+MINUTES = float(os.environ.get("FENCELINE_SOAK_MINUTES", 5))
+SEED = int(os.environ.get("FENCELINE_SOAK_SEED", int(time.time())))
 
 pytestmark = [
     pytest.mark.skipif(not os.environ.get("FENCELINE_SOAK"), reason="a long test: make soak"),
@@ -62,3 +66,23 @@ def test_hundreds_of_faults_in_random_order_cost_no_good_task(
             assert deed != "square" or outcomes[ticket].value == ticket**2
     engine.close()
     assert_no_survivors(names)
+
+
+@pytest.mark.timeout(60 * MINUTES + 1200)
+@pytest.mark.parametrize("name", ["serial", "local", "dask", "ray"])
+def test_random_schedules_from_a_printed_seed_lose_nothing_and_leave_nothing(
+    name: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Killed, damaged and ill-treated runs; the first to break the invariant names its round."""
+    with contextlib.ExitStack() as stack:
+        stack.enter_context(capsys.disabled())
+        address = ""
+        if name == "dask":
+            pytest.importorskip("distributed", reason="Dask is not installed")
+            from test_dask import open_cluster
+
+            cluster = stack.enter_context(open_cluster(tmp_path, 2))
+            address = cluster.address.replace("tcp", "dask")
+        elif name == "ray":
+            pytest.importorskip("ray", reason="Ray is not installed")
+        assert campaign(name, MINUTES, SEED, None, address) > 0

@@ -1,4 +1,5 @@
 import warnings
+from decimal import Decimal
 
 import numpy as np
 import pandas as pd
@@ -13,6 +14,7 @@ from fenceline.pipelines.fitting.prepare import (
     preparation,
     warn_of_empty_columns,
 )
+from fenceline.pipelines.fitting.prepare_columns import date_numbers
 from fenceline.pipelines.fitting.prepare_encoding import MOST_CATEGORIES
 
 TABLE = pd.DataFrame(
@@ -138,3 +140,35 @@ def test_numbers_are_imputed_as_by_scikit_learns_own_median():
     table[::3, 0] = table[1::4, 1] = table[:, 2] = np.nan
     theirs = SimpleImputer(strategy="median", keep_empty_features=True).fit_transform(table)
     assert np.array_equal(preparation(table).fit_transform(table), theirs)
+
+
+FAR = pd.Timestamp("9999-12-31")
+
+
+@pytest.mark.parametrize("unit", ["s", "us"])
+def test_the_last_date_of_all_is_a_date(unit):
+    """As databases write it where something has no end."""
+    dates = pd.Series([pd.Timestamp("2020-01-02"), FAR], dtype=f"datetime64[{unit}]")
+    found = date_numbers(dates.to_frame())
+    assert found[:, 0].tolist() == [18263.0, 2932896.0]
+    assert found[1, 1:].tolist() == [9999, 12, 31, 4, 0]
+
+
+@pytest.mark.parametrize("later", [[FAR.to_pydatetime()] * 2, ["9999-12-31"] * 2])
+def test_it_may_come_later_than_the_fit(later):
+    fitted = preparation(pd.DataFrame({"d": pd.to_datetime(["2020-01-02", "2020-01-03"])}))
+    fitted.fit(pd.DataFrame({"d": pd.to_datetime(["2020-01-02", "2020-01-03"])}))
+    found = fitted.transform(pd.DataFrame({"d": pd.Series(later, dtype=object)}))
+    assert np.isfinite(found).all()
+
+
+def test_decimals_and_durations_of_arrow_are_numbers_also_where_some_are_missing():
+    pa = pytest.importorskip("pyarrow")
+    decimals = pa.array([Decimal("1.5"), None], pa.decimal128(10, 2))
+    durations = pa.array([None, 1_500_000], pa.duration("us"))
+    given = pd.DataFrame(
+        {0: pd.arrays.ArrowExtensionArray(decimals), 1: pd.arrays.ArrowExtensionArray(durations)}
+    )
+    found = as_table(given)
+    np.testing.assert_equal(found.to_numpy(), [[1.5, np.nan], [np.nan, 1.5]])
+    assert isinstance(given.dtypes[0], pd.ArrowDtype), "what was given stays as it is"

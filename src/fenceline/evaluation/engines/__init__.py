@@ -20,7 +20,10 @@ _METHODS = ("put", "submit", "next", "cancel", "close")
 
 
 def open_engine(
-    engine: str | Engine | None = None, workers: int = 1, limits: Limits | None = None
+    engine: str | Engine | None = None,
+    workers: int = 1,
+    limits: Limits | None = None,
+    seconds: float | None = None,
 ) -> Engine:
     """Open the engine a run was asked to use.
 
@@ -35,6 +38,8 @@ def open_engine(
         How many measurements run at once on this machine; a cluster uses all it has.
     limits : Limits
         What one measurement may use; an engine object has its own.
+    seconds : float, optional
+        The budget of the run; to connect to a cluster takes no longer.
 
     Raises
     ------
@@ -54,7 +59,7 @@ def open_engine(
             return Serial()
         return Local(workers, limits)
     if isinstance(engine, str):
-        return _open_cluster(engine, limits)
+        return _open_cluster(engine, limits, seconds)
     if isinstance(engine, type) or not all(
         callable(getattr(engine, name, None)) for name in _METHODS
     ):
@@ -67,10 +72,10 @@ def open_engine(
     return engine
 
 
-def _open_cluster(engine: str, limits: Limits | None) -> Engine:
+def _open_cluster(engine: str, limits: Limits | None, seconds: float | None) -> Engine:
     scheme, _, place = engine.partition("://")
     if scheme == "dask" and place:
-        return __getattr__("Dask")(f"tcp://{place}", limits)  # type: ignore[no-any-return]
+        return __getattr__("Dask")(f"tcp://{place}", limits, seconds=seconds)  # type: ignore[no-any-return]
     if engine == "ray" or (scheme == "ray" and place):
         return __getattr__("Ray")(engine if place else None, limits)  # type: ignore[no-any-return]
     raise DefinitionError(f"engine must be {_FORMS}. Got {engine!r}.")

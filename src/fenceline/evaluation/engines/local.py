@@ -5,21 +5,25 @@ import os
 import selectors
 import signal
 import time
-from collections import deque
+from collections import Counter, deque
 from collections.abc import Callable
 from typing import Any
 
 from fenceline.errors import DefinitionError, EngineError
 from fenceline.evaluation.engines.engine import Outcome
 from fenceline.evaluation.limits import Limits
-from fenceline.evaluation.sandbox.child import Child, cause, outcome, sweep
+from fenceline.evaluation.sandbox.child import Child, outcome, overdue, sweep
 from fenceline.evaluation.sandbox.payload import Parcel, dumps
 from fenceline.problem.problem import Status
 
 START_SECONDS = 300.0
 """How long a child may take to import what the function needs."""
+BEGIN_SECONDS = 60.0
+"""How long an idle child may take to begin a task before another one gets it."""
 _STARTS = 3
 _TICK_SECONDS = 0.1
+_LONGEST_WAIT = 3600.0
+"""The system's own calls take no more than 24 days at once."""
 
 
 class Local:
@@ -35,9 +39,13 @@ class Local:
     Notes
     -----
     A child is started when the first task needs it and kept between tasks, so libraries are
-    imported once. It is replaced when it dies, when it has grown, and when a task left processes
-    behind. There is no helper thread: everything happens inside `submit` and `next`.
+    imported once, before any clock runs. It is replaced when it dies, when it has grown, and when
+    a task left processes behind; where a task comes near its limit of time, the next child is
+    started beforehand. There is no helper thread: everything happens inside `submit` and `next`.
     """
+
+    outbox: Callable[[int], str] | None = None
+    """Names the file in which a child leaves the outcome of a task before it reports it."""
 
     def __init__(self, workers: int | None = None, limits: Limits | None = None) -> None:
         if workers is None:
@@ -56,6 +64,10 @@ class Local:
         self._finished: deque[tuple[int, Outcome]] = deque()
         self._selector = selectors.DefaultSelector()
         self._failed_starts = 0
+        self._refused: Counter[int] = Counter()
+        self._example = b""
+        self._start_seconds = 0.0
+        self._most = 0
 
     def put(self, function: Callable[[Any], Any]) -> None:
         """Pickle the function and its data, once, for all children."""
@@ -74,7 +86,8 @@ class Local:
     def submit_pickled(self, ticket: int, argument: bytes) -> None:
         """Do the same with an argument that is pickled already."""
         assert self._parcel is not None, "put() comes first"
-        self._queue[ticket] = argument
+        self._queue[ticket] = self._example = argument
+        self._most = max(self._most, min(self.workers, len(self._queue) + self._running()))
         self._dispatch()
 
     def next(self, timeout: float | None = None) -> tuple[int, Outcome] | None:
@@ -113,27 +126,34 @@ class Local:
     def _occupied(self) -> bool:
         return any(child.ticket is not None or not child.ready for child in self._children)
 
+    def _running(self) -> int:
+        return sum(child.ticket is not None for child in self._children)
+
     def _dispatch(self) -> None:
         """Give queued tasks to idle children, and start children while there are too few."""
-        while self._queue and self._idle:
+        while self._queue and self._idle and self._running() < self.workers:
             child = self._idle.pop()
             if not child.alive:
                 self._remove(child)
                 continue
             ticket = next(iter(self._queue))
-            child.send(ticket, self._queue.pop(ticket))
-            if child.sending:
-                both = selectors.EVENT_READ | selectors.EVENT_WRITE
-                self._selector.modify(child.channel, both, child)
-        starting = sum(not child.ready for child in self._children)
-        while len(self._queue) > starting and len(self._children) < self.workers:
+            outbox = "" if self.outbox is None else self.outbox(ticket)
+            child.send(ticket, self._queue.pop(ticket), outbox)
+            self._watch_sending(child)
+        # As many as tasks have run at once, so that one that died is replaced ahead of need. And
+        # one more for each task that will soon have used up its time, within bounds: it is kept.
+        late = sum(map(self._late, self._children))
+        while len(self._children) < self._most + min(late, (self._most + 1) // 2):
             self._start()
-            starting += 1
+
+    def _late(self, child: Child) -> bool:
+        """Tell whether a task may be over its limit before another child could be ready."""
+        return child.ready and self._deadline(child) - time.monotonic() < 2 * self._start_seconds
 
     def _start(self) -> None:
         assert self._parcel is not None
         try:
-            child = Child(self._parcel, self.limits)
+            child = Child(self._parcel, self.limits, self._example)
         except OSError as problem:
             raise EngineError(
                 f"The system refuses to start worker process {len(self._children) + 1} of "
@@ -143,38 +163,47 @@ class Local:
         self._selector.register(child.channel, selectors.EVENT_READ, child)
         if child.pidfd is not None:
             self._selector.register(child.pidfd, selectors.EVENT_READ, child)
+        self._watch_sending(child)
+
+    def _watch_sending(self, child: Child) -> None:
+        """Wait also for room in the channel, as long as there is something to send."""
+        write = selectors.EVENT_WRITE if child.sending else 0
+        self._selector.modify(child.channel, selectors.EVENT_READ | write, child)
 
     def _attend(self, child: Child) -> None:
-        """Take a child's message, or its death."""
+        """Take a child's messages, or its death."""
         if child.sending:
             child.flush()
-            if not child.sending:
-                self._selector.modify(child.channel, selectors.EVENT_READ, child)
+            self._watch_sending(child)
         # Asked before reading: whatever a dead child has said is then in the channel.
         alive = child.alive
-        message = child.receive()
-        if message is None:
-            if not alive or child.hung_up:
-                self._mourn(child)
-        elif not child.ready:
-            self._greet(child, message)
+        child.listen()
+        while (message := child.message()) is not None:
+            if not child.ready:
+                self._greet(child, message)
+            elif message[0] == "done":
+                self._take(child, message)
+        if child not in self._children:
+            return
+        if not alive or child.hung_up:
+            self._mourn(child)
+
+    def _take(self, child: Child, message: tuple[Any, ...]) -> None:
+        """File the outcome of a task; its child is kept for the next one, unless it is spoilt."""
+        assert child.ticket is not None
+        result, replace = outcome(message, self.limits.seconds)
+        self._finished.append((child.ticket, result))
+        self._refused.pop(child.ticket, None)
+        child.ticket = None
+        if replace:
+            self._remove(child)
         else:
-            result, replace = outcome(message)
-            if result.seconds > (self.limits.seconds or math.inf):
-                # Finished while nobody could stop it: the limit is the same for all.
-                result = Outcome("timeout", message=self._overdue(), seconds=result.seconds)
-            assert child.ticket is not None
-            self._finished.append((child.ticket, result))
-            child.ticket = None
-            if replace or not alive:
-                self._remove(child)
-            else:
-                self._idle.append(child)
+            self._idle.append(child)
 
     def _greet(self, child: Child, message: tuple[Any, ...]) -> None:
         """Take the first message of a child: it has loaded the function, or cannot."""
-        kind, problem, trace = message
-        if kind == "failed":
+        if message[0] == "failed":
+            _, problem, trace, _ = message
             self._remove(child)
             raise EngineError(
                 f"A worker process cannot load the function to measure with. {problem}\n"
@@ -182,16 +211,19 @@ class Local:
                 f"every worker.\n\n{trace}"
             )
         child.ready = True
+        self._start_seconds = time.monotonic() - child.started
         self._failed_starts = 0
         self._idle.append(child)
 
     def _mourn(self, child: Child) -> None:
         """Report the task of a child that died, or a child that could not even start."""
+        child.await_end()
         returncode = child.end()
-        reason = "It wrote into its channel." if child.garbled else cause(returncode)
-        report = child.report()
+        reason, report = child.cause(), child.report()
         if child.ready:
-            if child.ticket is not None and returncode == -signal.SIGALRM:
+            if child.ticket is not None and not child.begun:
+                self._refuse(child, reason)
+            elif child.ticket is not None and returncode == -signal.SIGALRM:
                 self._report(child, "timeout", self._overdue())
             elif child.ticket is not None:
                 self._report(child, "crashed", reason, report)
@@ -205,6 +237,15 @@ class Local:
                 f"function. {reason}\n{report}".rstrip()
             )
 
+    def _refuse(self, child: Child, reason: str) -> None:
+        """Give a task to another child: what befell this one was the work of an earlier task."""
+        assert child.ticket is not None
+        self._refused[child.ticket] += 1
+        if self._refused[child.ticket] < _STARTS:
+            self._queue = {child.ticket: child.argument, **self._queue}
+        else:
+            self._report(child, "crashed", f"No process would begin with it. {reason}")
+
     def _enforce(self) -> None:
         """Stop what has run for too long."""
         now = time.monotonic()
@@ -213,30 +254,35 @@ class Local:
                 # Only where deaths cannot be waited for (no pidfd) is there something to find.
                 if child.pidfd is None and not child.alive:
                     self._attend(child)
-            elif child.ready:
+            elif child.ready and child.begun:
                 self._stop(child, "timeout", self._overdue())
             else:
                 self._mourn(child)
 
     def _overdue(self) -> str:
-        return f"Stopped after the limit of {self.limits.seconds:g} seconds."
+        return overdue(self.limits.seconds or math.inf)
 
     def _deadline(self, child: Child) -> float:
         if not child.ready:
             return child.started + START_SECONDS
-        if child.ticket is None or self.limits.seconds is None:
+        if child.ticket is None:
             return math.inf
-        return child.started + self.limits.seconds
+        if not child.begun:
+            return child.started + BEGIN_SECONDS
+        return child.started + (self.limits.seconds or math.inf)
 
     def _patience(self, until: float | None) -> float | None:
         """Return how long to wait for an event; None for as long as it takes."""
+        now = time.monotonic()
         ends = [self._deadline(child) for child in self._children]
+        # When the next child should be on its way, unless that has been seen to.
+        ends += [e for end in ends if (e := end - 2 * self._start_seconds) > now]
         if until is not None:
             ends.append(until)
-        seconds = max(0.0, min(ends) - time.monotonic())
+        seconds = min(_LONGEST_WAIT, max(0.0, min(ends) - now))
         if any(child.pidfd is None for child in self._children):
             seconds = min(seconds, _TICK_SECONDS)
-        return None if seconds == math.inf else seconds
+        return seconds
 
     def _stop(self, child: Child, status: Status, message: str) -> None:
         self._report(child, status, message)
@@ -266,6 +312,8 @@ class Local:
         """End everything that concerns the present function."""
         self._queue.clear()
         self._finished.clear()
+        self._refused.clear()
+        self._most, self._example, self.outbox = 0, b"", None
         self._remove(*self._children)
         if self._own_parcel is not None:
             self._own_parcel.close()

@@ -43,6 +43,9 @@ class Ray:
     three times.
     """
 
+    outbox: Callable[[int], str] | None = None
+    """Names the file in which a child that sees the directory leaves the outcome of a task."""
+
     def __init__(self, address: str | None = None, limits: Limits | None = None) -> None:
         self.limits = limits or Limits()
         self._own = not ray.is_initialized()
@@ -129,7 +132,8 @@ class Ray:
                 ticket = next(iter(self._queue))
                 argument = self._queue.pop(ticket)
                 node.busy += 1
-                reference = node.actor.run.remote(ticket, argument)
+                outbox = "" if self.outbox is None else self.outbox(ticket)
+                reference = node.actor.run.remote(ticket, argument, outbox)
                 self._running[reference] = (ticket, argument, node)
 
     def _take(self, reference: Any) -> None:
@@ -175,7 +179,7 @@ class Ray:
                 with contextlib.suppress(ray.exceptions.RayError):
                     ray.kill(node.actor)
         self._nodes.clear()
-        self._parcel = None
+        self._parcel = self.outbox = None
         self._census = -1e9
 
 
@@ -215,10 +219,10 @@ class _Actor:
         self._station = Station(parcel, limits)
         self._abandoned: set[int] = set()
 
-    def run(self, ticket: int, argument: bytes) -> bytes:
+    def run(self, ticket: int, argument: bytes, outbox: str) -> bytes:
         """Run one task."""
         self._abandoned.discard(ticket)
-        return self._station.run(argument, lambda: ticket in self._abandoned)
+        return self._station.run(argument, lambda: ticket in self._abandoned, outbox)
 
     def abandon(self, ticket: int) -> None:
         """End a task that nobody waits for."""

@@ -1,5 +1,6 @@
 """Measurements in this very process, one after the other: no limits, nothing to set up."""
 
+import os
 import time
 import traceback
 from collections import deque
@@ -7,6 +8,8 @@ from collections.abc import Callable
 from typing import Any
 
 from fenceline.evaluation.engines.engine import Outcome
+from fenceline.evaluation.sandbox.plain import describe, shorten
+from fenceline.printable import printable
 
 
 class Serial:
@@ -41,12 +44,14 @@ class Serial:
 
 def call(function: Callable[[Any], Any], argument: Any) -> Outcome:
     """Call a function; whatever it raises becomes an outcome. Ctrl-C passes."""
-    wall, cpu = time.perf_counter(), time.process_time()
+    wall, cpu, pid = time.perf_counter(), time.process_time(), os.getpid()
     try:
         value, status, message, trace = function(argument), "ok", "", ""
     except Exception as problem:
         value, status = None, "error"
-        message = f"{type(problem).__name__}: {problem}".splitlines()[0]
-        trace = traceback.format_exc()
+        message = printable(describe(problem))
+        trace = printable(shorten(traceback.format_exc()))
+    if os.getpid() != pid:
+        os._exit(0)  # the function forked, and this is the copy: there is one run, not two
     spent = (time.perf_counter() - wall, time.process_time() - cpu)
     return Outcome(status, value, message, trace, *spent)  # type: ignore[arg-type]

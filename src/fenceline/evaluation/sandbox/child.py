@@ -1,8 +1,8 @@
 """The parent's side of a guarded child: start it, talk to it without blocking, end it."""
 
 import contextlib
+import json
 import os
-import pickle
 import signal
 import socket
 import subprocess
@@ -16,25 +16,45 @@ from typing import IO, Any
 
 from fenceline.evaluation.engines.engine import Outcome
 from fenceline.evaluation.limits import Limits
-from fenceline.evaluation.sandbox import guard
+from fenceline.evaluation.sandbox import guard, plain, warden
 from fenceline.evaluation.sandbox.payload import Parcel
+from fenceline.printable import printable
 
 _THREADS = ("OMP", "OPENBLAS", "MKL", "BLIS", "NUMEXPR", "VECLIB_MAXIMUM")
 _CHUNK = 1 << 18
+_HANG_UP_SECONDS = 0.5
+"""Between the end of a channel and that of its process; more means that the task closed it."""
 
 
 class Child:
-    """One guarded child: at most one task at a time, and all of its processes end with it."""
+    """One guarded child: at most one task at a time, and all of its processes end with it.
 
-    def __init__(self, parcel: Parcel, limits: Limits) -> None:
+    The process started here is the child's warden, which ends as the child does.
+
+    Parameters
+    ----------
+    parcel : Parcel
+        The function.
+    limits : Limits
+        What one task may use.
+    example : bytes
+        A pickled argument such as the tasks will bring: what it needs is imported before the
+        child is ready.
+    """
+
+    def __init__(self, parcel: Parcel, limits: Limits, example: bytes = b"") -> None:
         self.ready = False
+        self.begun = False
         self.hung_up = False
         self.garbled = False
-        self._ended = False
+        self._ended = self._deaf = False
         self.ticket: int | None = None
+        self.argument, self.outbox = b"", ""
         self.started = time.monotonic()
         self.mark = f"FENCELINE_CHILD={uuid.uuid4().hex}"
-        self._outgoing = memoryview(b"")
+        self._name = ""
+        self._kills = out_of_memory_kills()
+        self._outgoing = memoryview(guard.LENGTH.pack(len(example)) + example)
         self._incoming = bytearray()
         self.channel, theirs = socket.socketpair()
         lifeline, self._lifeline = os.pipe()
@@ -48,6 +68,7 @@ class Child:
             finally:
                 os.close(lifeline)
         self.channel.setblocking(False)
+        self.flush()
         # The channel alone does not tell of a death: a copy forked by a task may hold it open.
         self.pidfd: int | None = None
         with contextlib.suppress(AttributeError, OSError):  # Linux since 5.3
@@ -59,7 +80,7 @@ class Child:
         path = [entry or os.getcwd() for entry in sys.path]
         numbers = [channel, parcel, lifeline, os.getpid(), limits.seconds, limits.megabytes]
         return subprocess.Popen(
-            # -P: the directory of guard.py, with a dask.py and a ray.py, stays off the path.
+            # -P: the directory of guard.py stays off the path.
             [sys.executable, "-P", str(Path(guard.__file__)), *map(str, numbers), *path],
             stdin=subprocess.DEVNULL,
             stdout=subprocess.DEVNULL,
@@ -82,10 +103,13 @@ class Child:
         """Whether a part of the task is still to be sent."""
         return bool(self._outgoing)
 
-    def send(self, ticket: int, argument: bytes) -> None:
-        """Give an idle child its next task."""
-        self.ticket, self.started = ticket, time.monotonic()
-        self._outgoing = memoryview(guard.LENGTH.pack(len(argument)) + argument)
+    def send(self, ticket: int, argument: bytes, outbox: str = "") -> None:
+        """Give an idle child its next task, and a file to leave its outcome in, if it can."""
+        self.ticket, self.argument, self.outbox = ticket, argument, outbox
+        self.started, self.begun = time.monotonic(), False
+        self._name = uuid.uuid4().hex
+        task = json.dumps([self._name, outbox]).encode() + b"\n" + argument
+        self._outgoing = memoryview(guard.LENGTH.pack(len(task)) + task)
         self.flush()
 
     def flush(self) -> None:
@@ -94,25 +118,46 @@ class Child:
             while self._outgoing:
                 self._outgoing = self._outgoing[self.channel.send(self._outgoing[:_CHUNK]) :]
 
-    def receive(self) -> tuple[Any, ...] | None:
-        """Read what has come; return the message once it is complete."""
-        head = guard.LENGTH.size
+    def listen(self) -> None:
+        """Read what has come."""
         with contextlib.suppress(BlockingIOError):
             while len(piece := self._read()) == _CHUNK:
                 pass
             self.hung_up = not piece
-        if len(self._incoming) < head:
-            return None
-        end = head + guard.LENGTH.unpack_from(self._incoming)[0]
-        if len(self._incoming) < end:
-            return None
-        body, self._incoming = bytes(self._incoming[head:end]), bytearray()
+
+    def message(self) -> tuple[Any, ...] | None:
+        """Return the next message that is complete; note whether it is not one of this child's.
+
+        What a task writes into the channel is not believed: a reply bears the name of its task,
+        which is a new one for each, and comes after the child has said that it began.
+        """
         try:
-            message: tuple[Any, ...] = pickle.loads(body)
-        except Exception:
+            found = plain.unpack(self._incoming)
+            if found is None:
+                return None
+            fields, length = found
+            del self._incoming[:length]
+            return self._checked(fields)
+        except plain.Garbled:
             self.hung_up = self.garbled = True  # nothing in the channel can be trusted any more
             return None
-        return message
+
+    def _checked(self, fields: tuple[Any, ...]) -> tuple[Any, ...]:
+        match fields:
+            case ("ready", None) if not self.ready:
+                pass
+            case ("failed", str(), str(), None) if not self.ready:
+                pass
+            case ("begin", name, None) if self._waits_for(name) and not self.begun:
+                self.begun, self.started = True, time.monotonic()
+            case ("done", name, bool(), *rest) if self._waits_for(name) and self.begun:
+                return ("done", fields[2], *plain.check_outcome(tuple(rest)))
+            case _:
+                raise plain.Garbled
+        return fields
+
+    def _waits_for(self, name: object) -> bool:
+        return self.ready and self.ticket is not None and name == self._name
 
     def _read(self) -> bytes:
         try:
@@ -123,24 +168,53 @@ class Child:
         return piece
 
     def kill(self) -> None:
-        """Have the child and its process group end, without waiting for it."""
-        if not self._ended:
-            with contextlib.suppress(ProcessLookupError, PermissionError):
-                os.killpg(self._process.pid, signal.SIGKILL)
+        """Have the child and all it started end, without waiting for it."""
+        if self._lifeline >= 0:
+            os.close(self._lifeline)
+            self._lifeline = -1
+
+    def await_end(self) -> None:
+        """Let a child that has hung up end by itself, so that its true end is known."""
+        if self.hung_up and not self.garbled:
+            try:
+                self._process.wait(_HANG_UP_SECONDS)
+            except subprocess.TimeoutExpired:
+                self._deaf = True
 
     def end(self) -> int | None:
-        """Kill the child and its process group; return how the child itself ended."""
+        """Kill the child and all it started; return how the child itself ended."""
         self.kill()
-        # A process stuck in the kernel cannot be waited for; the run goes on without it.
-        with contextlib.suppress(subprocess.TimeoutExpired):
-            self._process.wait(5)
-        self._ended = True  # its number may now name another group
+        if not self._ended:
+            try:
+                self._process.wait(warden.PATIENCE_SECONDS + 1)
+            except subprocess.TimeoutExpired:
+                # A warden that was stopped, or one stuck in the kernel: then the run goes on without.
+                with contextlib.suppress(ProcessLookupError, PermissionError):
+                    os.killpg(self._process.pid, signal.SIGKILL)
+                with contextlib.suppress(subprocess.TimeoutExpired):
+                    self._process.wait(1)
+        self._ended = True
         return self._process.returncode
+
+    def cause(self) -> str:
+        """Say how the process ended."""
+        if self.garbled:
+            return "It wrote into its channel."
+        returncode = self._process.returncode
+        if returncode is None:
+            return "The process is stuck in the system and cannot be ended."
+        if returncode == -signal.SIGKILL and out_of_memory_kills() > self._kills:
+            return "The process was killed (SIGKILL), perhaps by the system for want of memory."
+        if returncode == guard.CHANNEL_LOST or self._deaf:
+            return "The task closed files of its process, among them the way back to the run."
+        if returncode < 0:
+            return f"The process died of {signal.Signals(-returncode).name}."
+        return f"The process exited with status {returncode} in the middle of its task."
 
     def report(self) -> str:
         """Return what the child wrote before its first task and while it crashed."""
         self._report.seek(0)
-        return self._report.read(20_000).decode(errors="replace").strip()
+        return printable(self._report.read(20_000).decode(errors="replace").strip())
 
     def close(self) -> None:
         """End the child and give back its files."""
@@ -152,11 +226,11 @@ class Child:
     def _close_files(self) -> None:
         self.channel.close()
         self._report.close()
-        os.close(self._lifeline)
+        self.kill()
 
 
 def sweep(marks: Collection[str]) -> None:
-    """Kill what children started in sessions of its own, out of reach of their process groups.
+    """Kill what a child started whose warden did not outlive it, where it can be found.
 
     Such processes are known by a variable in their environment. The scan is repeated until it
     finds none, because they may have started others meanwhile.
@@ -173,16 +247,33 @@ def sweep(marks: Collection[str]) -> None:
                     found = True
 
 
-def outcome(reply: tuple[Any, ...]) -> tuple[Outcome, bool]:
-    """Turn a child's reply into an outcome, and tell whether the child has to be replaced."""
-    status, value, message, trace, seconds, cpu_seconds, megabytes, replace = reply
-    if status == "ok":
-        try:
-            value = pickle.loads(value)
-        except Exception as problem:
-            status, value = "error", None
-            message = f"The result cannot be read back: {guard.describe(problem)}"
-    return Outcome(status, value, message, trace, seconds, cpu_seconds, megabytes), replace
+def outcome(message: tuple[Any, ...], seconds: float | None = None) -> tuple[Outcome, bool]:
+    """Turn a child's last message into an outcome, and tell whether the child has to be replaced."""
+    _, replace, status, text, trace, spent, cpu_seconds, megabytes, value = message
+    if seconds is not None and spent > seconds:
+        # Finished while nobody could stop it: the limit is the same for all.
+        return Outcome("timeout", message=overdue(seconds), seconds=spent), replace
+    text, trace = printable(text)[:1000], printable(plain.shorten(trace))
+    return Outcome(status, value, text, trace, spent, cpu_seconds, megabytes), replace
+
+
+def overdue(seconds: float) -> str:
+    """Say that a task took too long."""
+    return f"Stopped after the limit of {seconds:g} seconds."
+
+
+def read_outbox(path: Path, seconds: float | None = None) -> Outcome | None:
+    """Return the outcome that a child left in a file; None if it is not whole."""
+    try:
+        found = plain.unpack(path.read_bytes())
+        if found is None:
+            return None
+        kind, _, replace, *rest = found[0]
+        if kind != "done":
+            return None
+        return outcome((kind, replace, *plain.check_outcome(tuple(rest))), seconds)[0]
+    except (OSError, ValueError, plain.Garbled):
+        return None
 
 
 def environment(threads: int) -> dict[str, str]:
@@ -192,12 +283,10 @@ def environment(threads: int) -> dict[str, str]:
     return dict.fromkeys([*names, "LOKY_MAX_CPU_COUNT"], str(threads)) | {"MALLOC_ARENA_MAX": "2"}
 
 
-def cause(returncode: int | None) -> str:
-    """Say how a process ended."""
-    if returncode is None:
-        return "The process is stuck in the system and cannot be ended."
-    if returncode == -signal.SIGKILL:
-        return "The process was killed (SIGKILL), perhaps by the system for want of memory."
-    if returncode < 0:
-        return f"The process died of {signal.Signals(-returncode).name}."
-    return f"The process exited with status {returncode} in the middle of its task."
+def out_of_memory_kills() -> int:
+    """Return how many processes the system has killed for want of memory, where it says so."""
+    with contextlib.suppress(OSError, ValueError):
+        for line in Path("/proc/vmstat").read_bytes().splitlines():
+            if line.startswith(b"oom_kill "):
+                return int(line.split()[1])
+    return 0

@@ -6,10 +6,10 @@ imported only if the function needs it. :mod:`fenceline.evaluation.sandbox.child
 """
 
 import contextlib
-import ctypes
 import errno
 import faulthandler
-import fcntl
+import importlib.util
+import json
 import mmap
 import os
 import pickle
@@ -21,10 +21,28 @@ import sys
 import time
 import traceback
 from collections.abc import Callable
-from typing import Any
+from types import ModuleType
+from typing import TYPE_CHECKING, Any
+
+
+def _neighbour(name: str) -> ModuleType:
+    """Load a file of this directory alone: the package as a whole takes most of a second."""
+    place = os.path.join(os.path.dirname(os.path.abspath(__file__)), f"{name}.py")
+    spec = importlib.util.spec_from_file_location(f"_fenceline_{name}", place)
+    assert spec is not None
+    assert spec.loader is not None
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
+
+
+if TYPE_CHECKING or __name__ != "__main__":
+    from fenceline.evaluation.sandbox import plain, warden
+else:
+    plain, warden = _neighbour("plain"), _neighbour("warden")
 
 LENGTH = struct.Struct("<Q")
-"""Every message is its length and a pickle."""
+"""A task is its length, a line of JSON that names it, and a pickle."""
 
 PAGE = resource.getpagesize()
 MEGABYTE = 1 << 20
@@ -33,15 +51,20 @@ GROWTH_MEGABYTES = 512
 GRACE_SECONDS = 0.5
 """How much later than its parent a child would stop a task that takes too long."""
 PATIENCE_SECONDS = 1.0
-"""How long a child tries to end what a task left behind before its parent ends them all."""
-_PR_SET_PDEATHSIG, _PR_SET_CHILD_SUBREAPER = 1, 36
-_F_SETSIG = 10
+"""How long a child tries to end what a task left behind before its warden ends them all."""
+LONGEST_ALARM = 1e8
+"""Three years; the system's clocks take no more than that for granted."""
+CHANNEL_LOST = 86
+"""The exit status of a child whose task has closed its channel."""
+_NO_ROOM = (os.strerror(errno.ENOMEM), "failed to map segment", "cannot allocate memory")
+"""How the dynamic loader says that a library does not fit."""
+_SOFT = resource.getrlimit(resource.RLIMIT_AS)[0]
 
 
 def main() -> None:
     """Serve tasks until the parent closes the channel; the arguments come from `Child`."""
     channel_fd, parcel_fd, lifeline_fd, parent, seconds, megabytes, *path = sys.argv[1:]
-    tie_to_parent(int(lifeline_fd), int(parent))
+    warden.split(int(lifeline_fd), int(parent), int(channel_fd))
     resource.setrlimit(resource.RLIMIT_CORE, (0, resource.getrlimit(resource.RLIMIT_CORE)[1]))
     # The first lines of stderr explain a failed start, and a crash writes its traceback there.
     # What tasks print goes nowhere: nobody reads it, so it could only block or fill a disk.
@@ -49,18 +72,30 @@ def main() -> None:
     faulthandler.enable(report)
     sys.path[:] = path
     channel = socket.socket(fileno=int(channel_fd))
+    example = receive(channel)
     try:
         function = load(int(parcel_fd))
+        rehearse(example)
     except BaseException as problem:
-        send(channel, ("failed", describe(problem), traceback.format_exc()))
+        trace = plain.shorten(traceback.format_exc())
+        channel.sendall(plain.pack(("failed", plain.describe(problem), trace)))
         return
     nowhere = os.open(os.devnull, os.O_WRONLY)
     os.dup2(nowhere, 2)
     limit = int(float(megabytes) * MEGABYTE) if megabytes != "None" else None
-    alarm = float(seconds) + GRACE_SECONDS if seconds != "None" else 0.0
-    send(channel, ("ready", "", ""))
-    serve(channel, function, alarm, limit)
-    os.killpg(0, signal.SIGKILL)
+    alarm = min(float(seconds) + GRACE_SECONDS, LONGEST_ALARM) if seconds != "None" else 0.0
+    channel.sendall(plain.pack(("ready",)))
+    try:
+        serve(channel, function, alarm, limit)
+    except OSError:
+        os._exit(CHANNEL_LOST)
+
+
+def rehearse(example: bytes | None) -> None:
+    """Import what tasks are made of, now: no clock runs yet, and memory is not limited."""
+    if example:
+        with contextlib.suppress(Exception):  # its own task will tell
+            pickle.loads(example)
 
 
 def serve(
@@ -69,64 +104,74 @@ def serve(
     """Run tasks one after the other."""
     pid, new = os.getpid(), memory()[1]
     while (task := receive(channel)) is not None:
+        first, _, argument = task.partition(b"\n")
+        name, outbox = json.loads(first)
+        # The parent's clock starts when it hears this; whatever else it hears first was not ours.
+        channel.sendall(plain.pack(("begin", name)))
         # The parent stops tasks on time, unless it is busy itself: then this alarm kills.
         signal.signal(signal.SIGALRM, signal.SIG_DFL)
         signal.setitimer(signal.ITIMER_REAL, alarm)
-        reply = run(function, task, limit)
+        reply, value = run(function, argument, limit)
         signal.setitimer(signal.ITIMER_REAL, 0.0)
         if os.getpid() != pid:
             # The task forked, and this is the copy: it must not answer in its parent's place.
             os._exit(0)
-        dirty = end_descendants() or memory()[1] - new > GROWTH_MEGABYTES * MEGABYTE
-        send(channel, (*reply, dirty))
+        dirty = warden.end_all(PATIENCE_SECONDS) or memory()[1] - new > GROWTH_MEGABYTES * MEGABYTE
+        message = plain.pack(("done", name, dirty, *reply), value)
+        if outbox:
+            keep(outbox, message)
+        channel.sendall(message)
 
 
-def run(function: Callable[[Any], Any], task: bytes, limit: int | None) -> tuple[Any, ...]:
-    """Run one task and return what is known about it: an Outcome's fields in order."""
+def keep(outbox: str, message: bytes) -> None:
+    """Put an outcome where a run that is killed before it reads it finds it when it is resumed."""
+    # On another machine there is no such directory, and a full disk is the journal's to report.
+    with contextlib.suppress(OSError):
+        draft = f"{outbox}.tmp"
+        with open(draft, "wb") as file:
+            file.write(message)
+            file.flush()
+            os.fsync(file.fileno())
+        os.replace(draft, outbox)
+
+
+def run(
+    function: Callable[[Any], Any], task: bytes, limit: int | None
+) -> tuple[tuple[Any, ...], bytes]:
+    """Run one task and return what is known about it, and its result as JSON."""
     forget_peak()
     restrict(limit)
     wall, cpu = time.perf_counter(), time.process_time()
-    value, status, message, trace = None, "ok", "", ""
+    value, status, message, trace = b"null", "ok", "", ""
     try:
-        value = dump(function(pickle.loads(task)))
+        value = plain.encode(function(pickle.loads(task)))
     except BaseException as problem:
         # First of all: putting the reasons into words needs memory, too.
         restrict(None)
         status = "memory" if lacks_memory(problem) else "error"
-        message, trace = describe(problem), traceback.format_exc()[-20_000:]
+        message, trace = plain.describe(problem), plain.shorten(traceback.format_exc())
     seconds, cpu_seconds = time.perf_counter() - wall, time.process_time() - cpu
     restrict(None)
-    return status, value, message, trace, seconds, cpu_seconds, peak()
+    return (status, message, trace, seconds, cpu_seconds, peak()), value
 
 
 def lacks_memory(problem: BaseException | None) -> bool:
     """Tell whether memory ran out: here, in a library's own words, or where it all began."""
-    return problem is not None and (
-        isinstance(problem, MemoryError)
-        or (isinstance(problem, OSError) and problem.errno == errno.ENOMEM)
-        or (isinstance(problem, ImportError) and os.strerror(errno.ENOMEM) in str(problem))
-        or lacks_memory(problem.__cause__ or problem.__context__)
-    )
-
-
-def describe(problem: BaseException) -> str:
-    """Put an exception into one line, even one whose `__str__` raises."""
-    try:
-        text = str(problem)
-    except Exception:
-        text = "(its message cannot be shown)"
-    name = type(problem).__name__
-    return (f"{name}: {text}".splitlines()[0] if text else name)[:1000]
-
-
-def dump(value: Any) -> bytes:
-    """Pickle a result; cloudpickle, ten times slower, only for what needs it."""
-    try:
-        return pickle.dumps(value, protocol=5)
-    except Exception:
-        import cloudpickle
-
-        return bytes(cloudpickle.dumps(value, protocol=5))
+    seen: set[int] = set()  # an exception may be made its own cause
+    while problem is not None and id(problem) not in seen:
+        seen.add(id(problem))
+        if isinstance(problem, MemoryError) or (
+            isinstance(problem, OSError) and problem.errno == errno.ENOMEM
+        ):
+            return True
+        if isinstance(problem, ImportError) and any(
+            words.lower() in plain.describe(problem).lower() for words in _NO_ROOM
+        ):
+            return True
+        # "raise ... from None" says that what came before is not the reason.
+        before = None if problem.__suppress_context__ else problem.__context__
+        problem = problem.__cause__ or before
+    return False
 
 
 def load(parcel: int) -> Callable[[Any], Any]:
@@ -139,30 +184,15 @@ def load(parcel: int) -> Callable[[Any], Any]:
     return function
 
 
-def tie_to_parent(lifeline: int, parent: int) -> None:
-    """Make this process and all it starts die with its parent, even while C code runs."""
-    if sys.platform == "linux":
-        libc = ctypes.CDLL(None)
-        libc.prctl(_PR_SET_PDEATHSIG, signal.SIGKILL, 0, 0, 0)
-        # Descendants whose own parent ended become children of this process: it can find them.
-        libc.prctl(_PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0)
-        # Nothing is ever written to the lifeline. When its other end closes, the kernel kills
-        # the whole process group; the death signal above reaches this process only.
-        with contextlib.suppress(OSError):
-            fcntl.fcntl(lifeline, fcntl.F_SETOWN, -os.getpgrp())
-            fcntl.fcntl(lifeline, _F_SETSIG, signal.SIGKILL)
-            flags = fcntl.fcntl(lifeline, fcntl.F_GETFL)
-            fcntl.fcntl(lifeline, fcntl.F_SETFL, flags | os.O_ASYNC)
-    if os.getppid() != parent:
-        os._exit(1)
-
-
 def restrict(limit: int | None) -> None:
-    """Allow this much address space beyond the present, or lift the limit."""
+    """Allow this much address space beyond the present, or what the user allows altogether."""
     hard = resource.getrlimit(resource.RLIMIT_AS)[1]
-    soft = hard if limit is None else memory()[0] + limit
-    if limit is not None and hard != resource.RLIM_INFINITY:
-        soft = min(soft, hard)
+    soft = _SOFT
+    if limit is not None:
+        wanted = memory()[0] + limit
+        bounds = [b for b in (_SOFT, hard) if b != resource.RLIM_INFINITY]
+        # A number too large for the system is no limit.
+        soft = min([wanted, *bounds]) if wanted < sys.maxsize else _SOFT
     with contextlib.suppress(ValueError, OSError):
         resource.setrlimit(resource.RLIMIT_AS, (soft, hard))
 
@@ -194,42 +224,6 @@ def peak() -> float:
             if line.startswith(b"VmHWM:"):
                 return int(line.split()[1]) / 1024
     return 0.0
-
-
-def end_descendants() -> bool:
-    """Kill every process a task left behind; tell whether there was one."""
-    found, give_up = False, time.monotonic() + PATIENCE_SECONDS
-    while time.monotonic() < give_up:
-        try:
-            ended, _ = os.waitpid(-1, os.WNOHANG)
-        except ChildProcessError:
-            return found
-        if not ended:
-            found = True
-            for child in children():
-                with contextlib.suppress(OSError):
-                    os.kill(child, signal.SIGKILL)
-            time.sleep(0.002)
-    return True
-
-
-def children() -> list[int]:
-    """List the direct children of this process."""
-    own, found = str(os.getpid()), []
-    with contextlib.suppress(OSError):
-        for name in os.listdir("/proc"):
-            if name.isdigit():
-                with contextlib.suppress(OSError), open(f"/proc/{name}/stat") as stat:
-                    # The command's name stands in parentheses and may hold anything.
-                    if stat.read().rpartition(")")[2].split()[1] == own:
-                        found.append(int(name))
-    return found
-
-
-def send(channel: socket.socket, message: tuple[Any, ...]) -> None:
-    """Send one message."""
-    body = pickle.dumps(message, protocol=5)
-    channel.sendall(LENGTH.pack(len(body)) + body)
 
 
 def receive(channel: socket.socket) -> bytes | None:

@@ -1,15 +1,19 @@
 """What a cluster's worker keeps for one run: the function, and warm guarded children to call it."""
 
-import pickle
+import os
 import threading
 import time
 from collections.abc import Callable
+from typing import get_args
 
 from fenceline.evaluation.engines.engine import Outcome
 from fenceline.evaluation.engines.local import Local
 from fenceline.evaluation.limits import Limits
-from fenceline.evaluation.sandbox.guard import describe, dump
+from fenceline.evaluation.sandbox import plain
+from fenceline.evaluation.sandbox.child import outcome
+from fenceline.evaluation.sandbox.guard import keep
 from fenceline.evaluation.sandbox.payload import Parcel
+from fenceline.problem.problem import Status
 
 _POLL_SECONDS = 0.5
 _IDLE_SECONDS = 60.0
@@ -36,9 +40,10 @@ class Station:
         self._used = 0.0
         self._timer: threading.Timer | None = None
 
-    def run(self, argument: bytes, abandoned: Callable[[], bool]) -> bytes:
-        """Run one task and return its pickled outcome; end it when nobody waits for it any more."""
+    def run(self, argument: bytes, abandoned: Callable[[], bool], outbox: str = "") -> bytes:
+        """Run one task and return its outcome as a message; end it when nobody waits for it any more."""
         engine = self._take()
+        engine.outbox = lambda _: outbox
         try:
             engine.submit_pickled(0, argument)
             while (finished := engine.next(_POLL_SECONDS)) is None:
@@ -48,7 +53,7 @@ class Station:
             self._give_back(engine, sound=False)
             raise
         self._give_back(engine, sound=True)
-        return dump(finished[1])
+        return pack(finished[1])
 
     def close(self) -> None:
         """End all children; running tasks end at their next look."""
@@ -106,10 +111,26 @@ class Station:
             self._idle.pop().close()
 
 
-def unpack(outcome: bytes) -> Outcome:
+def pack(found: Outcome) -> bytes:
+    """Return an outcome as a message that :func:`unpack` reads."""
+    fields = (found.status, found.message, found.traceback)
+    spent = (found.seconds, found.cpu_seconds, found.megabytes)
+    return plain.pack(("done", "", False, *fields, *spent), plain.encode(found.value))
+
+
+def leave(outbox: str, message: object) -> None:
+    """Leave an outcome in a file, unless the child that made it could do so itself."""
+    if outbox and isinstance(message, bytes) and not os.path.exists(outbox):
+        keep(outbox, message)
+
+
+def unpack(message: object) -> Outcome:
     """Read an outcome that came from a station."""
     try:
-        found: Outcome = pickle.loads(outcome)
-    except Exception as problem:
-        return Outcome("error", message=f"The result cannot be read back: {describe(problem)}")
-    return found
+        if isinstance(message, bytes) and (found := plain.unpack(message)) is not None:
+            kind, _, replace, *rest = found[0]
+            checked = plain.check_outcome(tuple(rest), get_args(Status))
+            return outcome((kind, replace, *checked))[0]
+    except (ValueError, plain.Garbled):
+        pass
+    return Outcome("error", message="The result cannot be read back: it is no message of a worker.")

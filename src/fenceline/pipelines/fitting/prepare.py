@@ -13,7 +13,7 @@ from sklearn.impute import SimpleImputer
 from sklearn.preprocessing import FunctionTransformer
 
 from fenceline.errors import DefinitionError
-from fenceline.pipelines.fitting.prepare_columns import kind, median, to_dense
+from fenceline.pipelines.fitting.prepare_columns import arrow_numbers, kind, median, to_dense
 from fenceline.pipelines.fitting.prepare_table import TablePreparation
 
 DENSE_CELLS = 50_000_000
@@ -58,7 +58,7 @@ def as_table(X: Any) -> Any:
         repeated = X.columns[X.columns.duplicated()].tolist()
         if repeated:
             raise DefinitionError(f"X has several columns named {repeated!r}; rename them.")
-        return X
+        return arrow_numbers(X)
     if sparse.issparse(X):
         return X.tocsr()  # type: ignore[attr-defined]
     array = np.asarray(X)

@@ -11,7 +11,8 @@ from sklearn.preprocessing import FunctionTransformer
 
 from fenceline.errors import DefinitionError
 
-_EPOCH = pd.Timestamp(0, tz="UTC")
+_EPOCH = pd.Timestamp(0, tz="UTC").as_unit("s")
+"""In seconds: a difference is counted in the finer unit of the two, and nanoseconds end in 2262."""
 _DATE_PARTS = ("year", "month", "day", "day_of_week", "hour")
 INFINITE = "X contains infinity in {!r}; replace it by a number or by a missing value."
 PARTS = ("days", *_DATE_PARTS)
@@ -52,15 +53,39 @@ def numbers_of(X: pd.DataFrame) -> NDArray[Any]:
     return block
 
 
+def arrow_numbers(X: pd.DataFrame) -> pd.DataFrame:
+    """Turn Arrow's decimals and durations, which numpy knows nothing of, into floats."""
+    changed = {}
+    for name, dtype in X.dtypes.items():
+        kind_ = str(dtype.pyarrow_dtype) if isinstance(dtype, pd.ArrowDtype) else ""
+        if kind_.startswith(("duration", "decimal")):
+            column = X[name].dt.total_seconds() if kind_.startswith("duration") else X[name]
+            floats = column.astype("float64[pyarrow]")
+            changed[name] = floats.to_numpy(dtype=np.float64, na_value=np.nan)
+    if not changed:
+        return X
+    X = X.copy(deep=False)
+    for name, values in changed.items():
+        X[name] = values
+    return X
+
+
 def date_numbers(X: pd.DataFrame) -> NDArray[np.float64]:
     """Turn date columns into days since 1970 and the parts that repeat: year to hour."""
     parts: list[Any] = []
     for position in range(X.shape[1]):
         # An index, for each attribute of a Series makes another Series.
-        dates = pd.DatetimeIndex(pd.to_datetime(X.iloc[:, position].array, utc=True))
+        dates = pd.DatetimeIndex(_instants(X.iloc[:, position].array))
         days = (dates - _EPOCH) / pd.Timedelta(days=1)
         parts += [days, *(getattr(dates, part) for part in _DATE_PARTS)]
     return np.column_stack([part.to_numpy(dtype=np.float64, na_value=np.nan) for part in parts])
+
+
+def _instants(values: Any) -> Any:
+    try:
+        return pd.to_datetime(values, utc=True)
+    except pd.errors.OutOfBoundsDatetime:  # pandas 2 reads dates of objects in nanoseconds
+        return pd.to_datetime(values, utc=True, errors="coerce")
 
 
 def date_names(_: FunctionTransformer | None, columns: Sequence[str]) -> list[str]:
