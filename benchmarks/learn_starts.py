@@ -21,13 +21,15 @@ import numpy as np
 from numpy.typing import NDArray
 
 import fenceline
-from benchmarks.starts_candidates import Pipeline, candidates
+from benchmarks.starts_candidates import Pipeline, candidates, strong
 from benchmarks.starts_measure import SCORES, Sample, known, run, samples
 from fenceline.metrics.trial import Task
 from fenceline.pipelines.starts.learnt import ROWS
 
 OUT = Path("out/starts")
 PACKAGE = Path(fenceline.__file__).parent / "pipelines" / "starts"
+USUAL, LARGE = ROWS * 3 // 2, 12_000
+"""Rows of a sample; a third of them scores. Tables that have so many are sampled twice."""
 COSTS = ("seconds", "latency_us", "single_us", "size_mb")
 GROWING = ("seconds", "latency_us", "size_mb")
 _WEIGHTS = (2 / 3, 1 / 3)
@@ -53,23 +55,40 @@ def regrets(found: Sequence[Mapping[str, Any]], task: Task) -> NDArray[np.float6
 def learn(task: Task, tables: Sequence[Sample], outcomes: Outcomes) -> dict[str, Any]:
     """Return what is written down about a task; tables that lack a measurement are left out."""
     pipelines = candidates(task)
-    complete: dict[str, list[Mapping[str, Any]]] = {}
+    names, rows, columns = [], [], []
+    costs: dict[str, list[list[float]]] = {cost: [[] for _ in pipelines] for cost in COSTS}
     for sample in tables:
-        found = [outcomes.get(_key(sample, pipeline)) for pipeline in pipelines]
-        if all(outcome is not None for outcome in found):
-            complete[sample.name] = [outcome for outcome in found if outcome is not None]
-    columns = np.array([regrets(found, task) for found in complete.values()])
-    entries = []
-    for number, pipeline in enumerate(pipelines):
-        usual = {
-            cost: _rounded(
-                median(found[number][cost] for found in complete.values() if cost in found[number])
-            )
-            for cost in COSTS
+        wanted = wanted_on(sample)
+        found = {n: outcomes.get(_key(sample, p)) for n, p in enumerate(pipelines) if p in wanted}
+        complete = {n: outcome for n, outcome in found.items() if outcome is not None}
+        if len(complete) < len(wanted):
+            continue
+        # What was not tried, because there are too many rows for it, is as good as the worst.
+        column = np.ones(len(pipelines))
+        column[list(complete)] = regrets(list(complete.values()), task)
+        names.append(sample.name)
+        rows.append(max(outcome.get("train", 0) for outcome in complete.values()))
+        columns.append(column)
+        if sample.rows == USUAL:
+            for n, outcome in complete.items():
+                for cost in COSTS:
+                    costs[cost][n] += [outcome[cost]] if cost in outcome else []
+    entries = [
+        {
+            "choices": pipeline,
+            **{cost: _rounded(median(costs[cost][n])) for cost in COSTS},
+            "regret": [round(1000 * float(column[n])) for column in columns],
         }
-        regret = [round(1000 * float(value)) for value in columns[:, number]]
-        entries.append({"choices": pipeline, **usual, "regret": regret})
-    return {"tables": list(complete), "growth": growths(outcomes), "pipelines": entries}
+        for n, pipeline in enumerate(pipelines)
+        if costs["seconds"][n]
+    ]
+    return {"tables": names, "rows": rows, "growth": growths(outcomes), "pipelines": entries}
+
+
+def wanted_on(sample: Sample) -> list[Pipeline]:
+    """Return the pipelines to be measured on a sample: of many rows only the strong ones."""
+    pipelines = candidates(sample.table.task)
+    return pipelines if sample.rows == USUAL else [p for p in pipelines if strong(p)]
 
 
 def growths(outcomes: Outcomes) -> dict[str, dict[str, float]]:
@@ -117,24 +136,19 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--data", type=Path, default=Path("../shared/data"))
     parser.add_argument("--minutes", type=float, default=35.0, help="at most, of measuring")
-    parser.add_argument("--large", type=int, default=12_000, help="rows to learn growth from")
     parser.add_argument(
         "--part", default="1/1", help="2/3: the second of three runs that share the work"
     )
     options = parser.parse_args()
     part, parts = map(int, options.part.split("/"))
     begun = time.monotonic()
-    usual = samples(options.data, ROWS * 3 // 2)
-    large = samples(options.data, options.large, fewest=options.large)
-    jobs = [(sample, pipeline) for sample in usual for pipeline in candidates(sample.table.task)]
-    # Cheap ones first: the order of the candidates, not of the tables.
-    jobs.sort(key=lambda job: candidates(job[0].table.task).index(job[1]))
-    # Of large samples the costs alone are used, and a few pipelines of each kind tell how they grow.
-    jobs += [
-        (sample, pipeline)
-        for sample in large[::2]
-        for pipeline in candidates(sample.table.task)[::4]
+    tables = [
+        *samples(options.data, USUAL),
+        *samples(options.data, LARGE, fewest=LARGE),
     ]
+    # Table by table: one that is not complete is of no use.
+    tables.sort(key=lambda sample: (sample.rows, sample.table.X.size))
+    jobs = [(sample, pipeline) for sample in tables for pipeline in wanted_on(sample)]
     path = OUT / f"measured-{part}-{parts}.jsonl"
     run(
         path,
@@ -146,15 +160,15 @@ def main() -> None:
         key: outcome for file in sorted(OUT.glob("*.jsonl")) for key, outcome in known(file).items()
     }
     for task in get_args(Task):
-        tables = [sample for sample in usual if sample.table.task == task]
-        content = learn(task, tables, outcomes)
+        of_task = [sample for sample in tables if sample.table.task == task]
+        content = learn(task, of_task, outcomes)
         if not content["tables"]:
             print(f"{task}: no table is complete yet; run again with more --minutes")
             continue
         _write(PACKAGE / f"{task}.json", content)
         print(
             f"{task}: {len(content['pipelines'])} pipelines on {len(content['tables'])} of "
-            f"{len(tables)} tables"
+            f"{len(of_task)} samples"
         )
 
 

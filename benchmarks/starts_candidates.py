@@ -61,9 +61,7 @@ _NETWORKS: tuple[tuple[str, Params], ...] = (
     ("StandardScaler", {"depth": 2, "nodes": 64, "learning_rate_init": 3e-3, "alpha": 1e-2}),
     ("QuantileTransformer", {"depth": 2, "nodes": 128, "alpha": 1e-2}),
 )
-_NEIGHBOURS: tuple[tuple[str, Params], ...] = (
-    ("StandardScaler", {}),
-)
+_NEIGHBOURS: tuple[tuple[str, Params], ...] = (("StandardScaler", {}),)
 _LINEAR = {
     "LogisticRegression": (
         ("StandardScaler", 1.0),

@@ -23,6 +23,8 @@ ROWS = 2000
 """Rows that costs are given for; fewer only where a table had no more."""
 _SPREAD = 0.7
 """Of the logarithm of a cost around what is on file, from table to table and machine to machine."""
+_ALIKE = 3.0
+"""Tables whose rows differ by this factor tell little less of each other than of themselves."""
 _BATCH = re.compile(r"latency_us(?:\(batch=(\d+)\))?")
 
 
@@ -77,9 +79,22 @@ class Learnt:
     """The pipelines of a task, and the regret of each on each table: 0 is the best, 1 among the last."""
 
     tables: tuple[str, ...]
+    rows: tuple[int, ...]
+    """How many rows of each table pipelines were fitted on; a large table may be there twice."""
     pipelines: tuple[Known, ...]
     regret: Array
     """One row per pipeline, one column per table."""
+
+    def weights(self, rows: int) -> Array:
+        """Return how much each table tells about one of so many rows; the sum is 1.
+
+        What wins on 2,000 rows is smaller and more cautious than what wins on 20,000.
+        """
+        apart = np.log(np.array(self.rows) / max(rows, 1)) / np.log(_ALIKE)
+        # Smaller ones, if there are no others as large: the ratio to the nearest is what counts.
+        apart -= np.sign(apart) * np.abs(apart).min(initial=0.0)
+        weights = np.exp(-0.5 * apart**2)
+        return np.asarray(weights / weights.sum())
 
     def without(self, tables: Sequence[str]) -> Learnt:
         """Return what is known without some tables, named ``"meta/letter"`` or ``"letter"``."""
@@ -90,7 +105,10 @@ class Learnt:
             if not left.intersection((name, name.rpartition("/")[2]))
         ]
         return Learnt(
-            tuple(self.tables[i] for i in kept), self.pipelines, self.regret[:, np.array(kept, int)]
+            tuple(self.tables[i] for i in kept),
+            tuple(self.rows[i] for i in kept),
+            self.pipelines,
+            self.regret[:, np.array(kept, int)],
         )
 
 
@@ -116,4 +134,4 @@ def from_dict(file: Mapping[str, Any]) -> Learnt:
     )
     # In thousandths, which keeps the file small; differences below are noise.
     regret = np.array([found["regret"] for found in file["pipelines"]], dtype=np.float64) / 1000
-    return Learnt(tuple(file["tables"]), pipelines, regret)
+    return Learnt(tuple(file["tables"]), tuple(file["rows"]), pipelines, regret)

@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 from fenceline.errors import ConfigurationError
 from fenceline.metrics.trial import Task
 from fenceline.pipelines.fitting import group_weights
-from fenceline.pipelines.starts.learnt import Known, learnt
+from fenceline.pipelines.starts.learnt import Learnt, learnt
 from fenceline.problem.configuration import Choice, Configuration
 from fenceline.problem.constraint import Constraint
 from fenceline.problem.space import Space
@@ -35,8 +35,10 @@ _REWEIGHED = 2
 _STRENGTHS = (1.0, 0.5, 1.5)
 """... the usual one of Kamiran and Calders first."""
 _LIKELY = 0.5
-_EDITED = ("encoder",)
-"""Modules that a table may do without: without categories there is nothing to encode."""
+_FEWEST = 8
+"""Pipelines that a portfolio must have; a space that admits fewer is served by its own starts."""
+ENCODER = "encoder"
+"""The module that a table without categories does without."""
 
 _left_out: ContextVar[tuple[str, ...]] = ContextVar("left_out", default=())
 
@@ -73,13 +75,13 @@ def starts(
     constraints : sequence of Constraint
         Those on time and size decide about the order.
     """
-    found = portfolio(space, task, rows=rows, constraints=constraints)
     own = space_starts(space)
-    if found:
-        known = {name for p in learnt(task).pipelines for name, _ in p.choices.values()}
-        first = {choice.algorithm for choice in space.initial.values()}
-        own = tuple(c for c in own if {x.algorithm for x in c.values()} - known - first)
-    return (*found[:1], *own, *found[1:])
+    found = portfolio(space, task, rows=rows, constraints=constraints)
+    if len(found) < _FEWEST:
+        return own
+    known = {c.algorithm for p in _admitted(space, learnt(task)) for c in p.values()}
+    new = [c for c in own if any(choice.algorithm not in known for choice in c.values())]
+    return (*found[:1], *new, *found[1:])
 
 
 def portfolio(
@@ -110,28 +112,27 @@ def portfolio(
         How many pipelines at most, repetitions with other weights of groups aside.
     """
     known = learnt(task).without((*leave_out, *_left_out.get()))
-    admitted: dict[Configuration, int] = {}
-    for number, pipeline in enumerate(known.pipelines):
-        configuration = _admitted(space, pipeline)
-        if configuration is not None:
-            admitted.setdefault(configuration, number)
+    admitted = _admitted(space, known)
     initial = admitted.pop(space.initial, None)
     if not admitted:
         return []
     found, numbers = list(admitted), list(admitted.values())
     chances = np.array([known.pipelines[n].chance(constraints, rows) for n in numbers])
     costs = np.array([known.pipelines[n].at("seconds", rows) for n in numbers])
-    worth = chances / (_OVERHEAD_SECONDS + _FOLDS * costs)
+    seconds = _OVERHEAD_SECONDS + _FOLDS * costs
     start = [i for i, c in enumerate(found) if _is_start(space, c) and chances[i] >= _LIKELY]
     begun = known.regret[initial] if initial is not None else np.ones(len(known.tables))
-    order = greedy(known.regret[numbers], worth, begun, start[:1], most)
+    weights = known.weights(rows)
+    order = greedy(known.regret[numbers], chances, seconds, begun, weights, start[:1], most)
     return _reweighed(space, [found[i] for i in order])
 
 
 def greedy(
     regret: NDArray[np.float64],
-    worth: NDArray[np.float64],
+    chances: NDArray[np.float64],
+    seconds: NDArray[np.float64],
     begun: NDArray[np.float64],
+    weights: NDArray[np.float64],
     first: Sequence[int],
     most: int,
 ) -> list[int]:
@@ -141,10 +142,14 @@ def greedy(
     ----------
     regret : array of shape (pipelines, tables)
         How far behind the best.
-    worth : array of shape (pipelines,)
-        What an improvement by each counts: its chance, per second.
+    chances : array of shape (pipelines,)
+        To be inside the fence.
+    seconds : array of shape (pipelines,)
+        What measuring each takes.
     begun : array of shape (tables,)
         Regrets of what is measured before.
+    weights : array of shape (tables,)
+        How much each table counts.
     first : sequence of int
         Rows that come first whatever they bring.
     most : int
@@ -156,31 +161,36 @@ def greedy(
         if len(order) < len(first):
             chosen = first[len(order)]
         else:
-            gains = worth * np.maximum(0.0, left - regret).mean(axis=1)
+            gains = np.maximum(0.0, left - regret) @ weights
             # Where nothing improves on any table any more, the smallest mean regret decides.
-            spare = 1e-9 * worth * (2.0 - regret.mean(axis=1))
-            gains = gains + spare
+            gains = chances / seconds * (gains + 1e-9 * (2.0 - regret @ weights))
             gains[order] = -np.inf
             chosen = int(np.argmax(gains))
         order.append(chosen)
-        left = np.minimum(left, regret[chosen])
+        # Outside the fence it will have brought nothing.
+        left = left - chances[chosen] * np.maximum(0.0, left - regret[chosen])
     return order
 
 
-def _admitted(space: Space, pipeline: Known) -> Configuration | None:
-    """Return a pipeline as a configuration of a space, if it has its algorithms and ranges."""
+def _admitted(space: Space, known: Learnt) -> dict[Configuration, int]:
+    """Return the learnt pipelines of which a space has the algorithms and ranges, with their numbers."""
     modules = {module.name for module in space.modules}
-    for name, (algorithm, _) in pipeline.choices.items():
-        if name not in modules and name not in _EDITED and algorithm != "none":
-            return None
-    choices = {
-        name: pipeline.choices.get(name, (choice.algorithm, choice.params))
-        for name, choice in space.initial.items()
-    }
-    try:
-        return space.decode(*space.encode(space.configuration(choices)))
-    except ConfigurationError:
-        return None
+    admitted: dict[Configuration, int] = {}
+    for number, pipeline in enumerate(known.pipelines):
+        missing = [name for name in pipeline.choices if name not in modules]
+        if any(name != ENCODER and pipeline.choices[name][0] != "none" for name in missing):
+            continue
+        choices = {
+            name: pipeline.choices.get(name, (choice.algorithm, choice.params))
+            for name, choice in space.initial.items()
+        }
+        try:
+            configuration = space.decode(*space.encode(space.configuration(choices)))
+        except ConfigurationError:
+            continue
+        # Without categories, pipelines that differ in their encoder are one.
+        admitted.setdefault(configuration, number)
+    return admitted
 
 
 def _is_start(space: Space, configuration: Configuration) -> bool:
