@@ -123,10 +123,7 @@ def _rounded(value: float) -> float:
 
 def _write(path: Path, content: Mapping[str, Any]) -> None:
     """Write one pipeline a line, so that a change can be read."""
-    lines = [
-        f'"tables": {json.dumps(content["tables"])}',
-        f'"growth": {json.dumps(content["growth"])}',
-    ]
+    lines = [f'"{key}": {json.dumps(content[key])}' for key in ("tables", "rows", "growth")]
     entries = ",\n".join(json.dumps(entry, separators=(",", ":")) for entry in content["pipelines"])
     path.write_text("{\n" + ",\n".join([*lines, f'"pipelines": [\n{entries}\n]']) + "\n}\n")
 

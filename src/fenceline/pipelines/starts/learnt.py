@@ -50,7 +50,8 @@ class Known:
     def at(self, cost: str, rows: int) -> float:
         """Return a cost when fitted on so many rows."""
         value = float(getattr(self, cost))
-        return value * float((rows / ROWS) ** self.growth.get(cost, 0.0))
+        # Of what was not measured on many rows (neighbours, kernels) the worst is expected.
+        return value * float((rows / ROWS) ** self.growth.get(cost, 1.0))
 
     def chance(self, constraints: Sequence[Constraint], rows: int) -> float:
         """Return how likely it is to keep all bounds on time and size."""

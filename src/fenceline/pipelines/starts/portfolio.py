@@ -206,7 +206,7 @@ def _is_start(space: Space, configuration: Configuration) -> bool:
 def _reweighed(space: Space, found: Sequence[Configuration]) -> list[Configuration]:
     """Return pipelines with the first boosters repeated, where groups can be weighed."""
     module = next((m for m in space.modules if m.name == group_weights.MODULE), None)
-    if module is None or all(a.name != "Reweighing" for a in module.algorithms):
+    if module is None or all(a.name != group_weights.REWEIGHING for a in module.algorithms):
         return list(found)
     boosters = [c for c in found if any(choice.algorithm == BOOSTER for choice in c.values())]
     again: list[Configuration] = []
@@ -214,7 +214,7 @@ def _reweighed(space: Space, found: Sequence[Configuration]) -> list[Configurati
         again.append(configuration)
         if configuration in boosters[:_REWEIGHED]:
             for strength in _STRENGTHS:
-                weighed = Choice("Reweighing", {"strength": strength})
+                weighed = Choice(group_weights.REWEIGHING, {"strength": strength})
                 choices = {**configuration, module.name: weighed}
                 again.append(space.decode(*space.encode(space.configuration(choices))))
     return again
