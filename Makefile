@@ -13,11 +13,7 @@ AUTOML_READY := $(AUTOML)/.ready
 export OMP_NUM_THREADS := 1
 export OPENBLAS_NUM_THREADS := 1
 
-<<<<<<< HEAD
-.PHONY: help demo test check format docs soak dist clean bench-surrogate bench-paper-artificial bench-optimiser bench-constraints bench-ablation bench-first-feasible bench-engine bench-prefix bench-memory bench-automl bench-decisions bench-fences bench-newcomer bench-certificates
-=======
-.PHONY: help demo test check format docs soak dist clean bench-surrogate bench-paper-artificial bench-optimiser bench-constraints bench-first-feasible bench-engine bench-prefix bench-memory bench-automl bench-newcomer learn-starts
->>>>>>> 86dcbb3 (wip portfolio 2)
+.PHONY: help demo test check format docs soak dist clean bench-surrogate bench-paper-artificial bench-optimiser bench-constraints bench-ablation bench-first-feasible bench-engine bench-prefix bench-memory bench-automl bench-decisions bench-fences bench-newcomer bench-certificates learn-starts
 help:  ## list the targets
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | awk -F ':.*## ' '{printf "  make %-24s %s\n", $$1, $$2}'
 
@@ -115,16 +111,14 @@ bench-memory: $(PEERS_READY)  ## all processes together on a large table
 bench-automl: $(AUTOML_READY) $(RIVALS_READY)  ## sixteen tables, three budgets, every rival at equal wall time (two hours)
 	@$(AUTOML)/bin/python -m benchmarks.automl $(ARGS)
 
-<<<<<<< HEAD
 bench-decisions: $(AUTOML_READY)  ## twelve tables, five fences, the answer by hand and fairlearn beside ours (two hours)
 	@$(AUTOML)/bin/python -m benchmarks.decisions $(ARGS)
 
 bench-fences: $(AUTOML_READY)  ## two fences that cut off FLAML's own pick, on six tables (75 minutes)
 	@$(AUTOML)/bin/python -m benchmarks.fences $(ARGS)
-=======
+
 learn-starts: $(READY)  ## which pipelines a search should begin with, learnt from ../shared/data (35 minutes; resumes)
 	@$(BIN)/python -m benchmarks.learn_starts $(ARGS)
->>>>>>> 86dcbb3 (wip portfolio 2)
 
 bench-newcomer: $(READY)  ## ours against a booster with a threshold by hand: TABLE=fairness/dutch_census FENCE=dpd=.15 GROUP=sex
 	@$(BIN)/python -m benchmarks.newcomer $(TABLE) $(if $(FENCE),--fence $(FENCE)) $(if $(GROUP),--group $(GROUP)) $(ARGS)
