@@ -178,7 +178,7 @@ def _on_table(settings: Settings) -> "Problem":
         asked.folds,
         settings.seed,
     )
-    return Problem(asked.space, measure, asked.objective, asked.constraints)
+    return Problem(asked.space, measure, asked.objective, asked.constraints, starts=asked.starts)
 
 
 def _table(lines: list[Line]) -> "Table":

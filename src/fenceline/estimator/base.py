@@ -161,7 +161,7 @@ class FencelineEstimator(CallbackSupportMixin, BaseEstimator):  # type: ignore[m
             weighted_groups=asked.weighted_groups,
         )
         check.check_splits(measure)
-        problem = Problem(asked.space, measure, asked.objective, constraints)
+        problem = Problem(asked.space, measure, asked.objective, constraints, starts=asked.starts)
         metadata = None if sample_weight is None else {"sample_weight": sample_weight}
         announcer = Announcer(self, self.evaluations, X=X, y=y, metadata=metadata)
         whole = replace(measure, table=table)

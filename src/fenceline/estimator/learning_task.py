@@ -21,8 +21,13 @@ from fenceline.pipelines.fitting.thresholds import MODULE, THRESHOLD, searches_t
 from fenceline.pipelines.fitting.weights import check_weighable, weighable_only
 from fenceline.pipelines.spaces.catalogue import named_space
 from fenceline.pipelines.spaces.operators import Setting, make_middle
+from fenceline.pipelines.starts.portfolio import starts
+from fenceline.problem.configuration import Configuration
 from fenceline.problem.constraint import Constraint
 from fenceline.problem.space import Space
+
+FITTED = 0.6
+"""Share of the rows, about, that a pipeline is fitted on in a fold."""
 
 
 @dataclass(frozen=True)
@@ -41,6 +46,8 @@ class Question:
     """The groups whose rows may count differently in fitting."""
     unseen: float | Rows | None
     """The share of rows to certify on, or the rows themselves, where that was asked for."""
+    starts: tuple[Configuration, ...] = ()
+    """Pipelines with which a search begins."""
 
 
 def pose(estimator: Any, given: Given) -> Question:
@@ -80,8 +87,9 @@ def pose(estimator: Any, given: Given) -> Question:
     computes = estimator.search_threshold and task == "binary" and not named
     unseen = estimator.unseen if given.unseen is None else given.unseen
     unseen = check.unseen_among(unseen, counted, len(y))
+    first = starts(space, task, round(FITTED * len(table.y)), constraints)
     return Question(
-        table, space, objective.name, constraints, metrics, folds, computes, weighted, unseen
+        table, space, objective.name, constraints, metrics, folds, computes, weighted, unseen, first
     )
 
 
