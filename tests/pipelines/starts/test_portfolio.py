@@ -111,9 +111,10 @@ class TestAPortfolio:
         weighing = Algorithm("Reweighing", {"strength": Real(0, 2)})
         space = Space([Module("emphasis", [Algorithm("none"), weighing]), *SPACE.modules])
         found = portfolio(space, "binary")
-        assert [c["emphasis"].algorithm for c in found[:5]] == ["none", *["Reweighing"] * 3, "none"]
-        strengths = [c["emphasis"].params["strength"] for c in found[1:4]]
-        assert strengths == pytest.approx([1.0, 0.5, 1.5])
+        weights = [c["emphasis"].algorithm for c in found[:5]]
+        assert weights == ["Reweighing", "Reweighing", "none", "Reweighing", "none"]
+        strengths = [found[i]["emphasis"].params["strength"] for i in (0, 1, 3)]
+        assert strengths == pytest.approx([1.0, 1.5, 0.5])
         assert {models([c])[0] for c in found[:4]} == {"HistGradientBoosting100"}
 
 

@@ -32,8 +32,8 @@ _OVERHEAD_SECONDS = 0.5
 _FOLDS = 3
 _REWEIGHED = 2
 """Boosters that are tried with other weights of groups as well ..."""
-_STRENGTHS = (1.0, 0.5, 1.5)
-"""... the usual one of Kamiran and Calders first."""
+_STRENGTHS = (1.0, 1.5, 0.0, 0.5)
+"""... the usual one of Kamiran and Calders first, then a stronger one: evenly fitted boosters rarely keep such a fence."""
 _LIKELY = 0.5
 _FEWEST = 8
 """Pipelines that a portfolio must have; a space that admits fewer is served by its own starts."""
@@ -211,10 +211,9 @@ def _reweighed(space: Space, found: Sequence[Configuration]) -> list[Configurati
     boosters = [c for c in found if any(choice.algorithm == BOOSTER for choice in c.values())]
     again: list[Configuration] = []
     for configuration in found:
-        again.append(configuration)
-        if configuration in boosters[:_REWEIGHED]:
-            for strength in _STRENGTHS:
-                weighed = Choice(group_weights.REWEIGHING, {"strength": strength})
-                choices = {**configuration, module.name: weighed}
-                again.append(space.decode(*space.encode(space.configuration(choices))))
+        strengths = _STRENGTHS if configuration in boosters[:_REWEIGHED] else (0.0,)
+        for strength in strengths:
+            weighed = Choice(group_weights.REWEIGHING, {"strength": strength})
+            choices = {**configuration, module.name: weighed} if strength else configuration
+            again.append(space.decode(*space.encode(space.configuration(choices))))
     return again
