@@ -88,7 +88,7 @@ def test_the_question_the_model_and_its_certificate_are_shown(quick):
         "estimator  LogisticRegression(C=",
         "threshold  log-odds ",
         "1 - balanced accuracy",
-        "Certified: all three hold on 891 applicants the search never saw, at 95% confidence.",
+        "Certified: all three hold on 1782 applicants the search never saw, at 95% confidence.",
         "fenceline fit",
     ):
         assert words in result.stdout
@@ -109,7 +109,7 @@ def test_what_unseen_rows_do_not_confirm_is_shown_and_ends_with_code_3(quick, mo
         checks = [Check(c, 99.0, -math.inf, 99.0, "infeasible") for c in constraints]
         return Certificate(tuple(checks), 0.95, 891, 3)
 
-    monkeypatch.setattr("fenceline.certificate.finalists.certify", refuse)
+    monkeypatch.setattr("fenceline.certificate.refits.certify", refuse)
     result = run(*LOOSE)
     assert result.exit_code == 3
     assert "Not confirmed: the model is outside the fence on 891 applicants" in result.stdout
