@@ -252,7 +252,7 @@ def test_a_function_without_a_name_is_asked_for_one():
 BAD_FUNCTIONS = {
     "returns None": (lambda p, X, y, g: None, "finite number. Got None"),
     "returns NaN": (lambda p, X, y, g: float("nan"), "finite number. Got nan"),
-    "returns an array": (lambda p, X, y, g: p.predict(X), r"Got an array of shape \(120,\)"),
+    "returns an array": (lambda p, X, y, g: p.predict(X), r"Got an array of shape \(\d+,\)"),
     "returns text": (lambda p, X, y, g: "low", "finite number. Got 'low'"),
     "always raises": (lambda p, X, y, g: y[9999], "index 9999 is out of bounds"),
 }
