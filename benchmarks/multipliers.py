@@ -42,7 +42,14 @@ class PlainOrder(StructuredBO):
     """The default without multipliers: feasible pipelines by loss, then the others by violation."""
 
     def _best_first(self, data: Data, lagrangian: Lagrangian) -> NDArray[np.intp]:
-        return data.best_first()
+        constraints = data.problem.constraints
+        tolerances, scales = (
+            np.array([getattr(c, n) for c in constraints]) for n in ("tolerance", "scale")
+        )
+        equal = np.array([c.equality for c in constraints], dtype=np.bool_)
+        beyond = np.where(equal, np.abs(data.excess), data.excess) - tolerances
+        violation = (np.maximum(beyond, 0.0) / scales).sum(axis=1)
+        return np.lexsort((data.loss, violation))
 
 
 MULTIPLIERS = Curve("StructuredBO, elites by multipliers", StructuredBO)

@@ -100,12 +100,6 @@ class Data:
             inside = inside - room * self._errors
         return np.flatnonzero((inside >= 0).all(axis=1))
 
-    def best_first(self) -> NDArray[np.intp]:
-        """Return the successful evaluations: feasible ones by their loss, then the others by violation."""
-        scales = np.array([c.scale for c in self.problem.constraints])
-        violation = (np.maximum(-self._inside, 0.0) / scales).sum(axis=1)
-        return np.lexsort((self.loss, violation))
-
     @property
     def typical_error(self) -> Array:
         """The median of each constraint's errors, of those that feasibility leaves out."""
