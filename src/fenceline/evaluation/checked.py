@@ -1,7 +1,7 @@
 """Measurements checked where they are made: what comes back to the run is plain numbers."""
 
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 from fenceline.errors import MeasurementError
@@ -17,7 +17,8 @@ class Checked:
     its own (``__float__``, ``items``) can do no more harm there than the measure itself.
     """
 
-    problem: Problem
+    # Not in the repr: a message about the function need not print the whole space.
+    problem: Problem = field(repr=False)
     function: Callable[[Any], Any]
 
     @classmethod
