@@ -43,14 +43,14 @@ _BOOSTING_NAMES = (
 )
 _FORESTS: dict[str, tuple[Params, ...]] = {
     "ExtraTrees": (
-        {},
+        {"min_samples_leaf": 2},
         {"max_features": 0.5, "min_samples_leaf": 1, "n_estimators": 200},
         {"max_features": 1.0, "min_samples_leaf": 1},
         {"max_features": 0.7, "min_samples_leaf": 5},
         {"max_features": 0.5, "min_samples_leaf": 15, "n_estimators": 50},
     ),
     "RandomForest": (
-        {},
+        {"min_samples_leaf": 2},
         {"max_features": 0.4, "min_samples_leaf": 5, "n_estimators": 200},
         {"max_features": 0.5, "min_samples_leaf": 10, "max_leaf_nodes": 64, "n_estimators": 50},
     ),
@@ -97,6 +97,9 @@ def _candidates(space: Space) -> Iterator[Pipeline]:
     names = [a.name for a in space.modules[-1].algorithms]
     linear = "Ridge" if "Ridge" in names else "LogisticRegression"
     strength = "alpha" if linear == "Ridge" else "C"
+    # Spelt out: a start that moves must not make all that was measured another pipeline.
+    columns = 0.5 if linear == "Ridge" else 0.25
+    forest = {"n_estimators": 100, "max_leaf_nodes": 4096, "max_features": columns}
 
     def made(encoder: str, scaler: str, model: str, params: Params | None = None) -> Pipeline:
         settings = {
@@ -116,8 +119,8 @@ def _candidates(space: Space) -> Iterator[Pipeline]:
         yield made("ordinal", "none", "HistGradientBoosting", params)
     for model, settings in _FORESTS.items():
         for params in settings:
-            yield made("ordinal", "none", model, params)
-    yield made("onehot", "none", "ExtraTrees")
+            yield made("ordinal", "none", model, {**forest, **params})
+    yield made("onehot", "none", "ExtraTrees", forest | {"min_samples_leaf": 2})
     for scaler, params in _NETWORKS:
         yield made("onehot", scaler, "MLP", params)
     for scaler, params in _NEIGHBOURS:

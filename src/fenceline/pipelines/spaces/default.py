@@ -65,11 +65,6 @@ _BOOSTING_START: dict[str, Value] = {
     "l2_regularization": 1e-3,
     "max_features": 1.0,
 }
-_FOREST_START: dict[str, Value] = {
-    "n_estimators": 100,
-    "min_samples_leaf": 2,
-    "max_leaf_nodes": 4096,
-}
 _EXTRA_STARTS: dict[str, dict[str, Value]] = {
     "LightGBM": {
         "learning_rate": 0.1,
@@ -110,8 +105,14 @@ def default_space(task: Task) -> Space:
     )
     unweighted: dict[str, Value] = {} if regression else {"class_weight": None}
     moderate: dict[str, Value] = {"alpha": 1.0} if regression else {"C": 1.0}
-    # About the square root of the columns of a usual table; numbers need more of them.
-    forest = _FOREST_START | unweighted | {"max_features": 0.5 if regression else 0.25}
+    # Probabilities need leaves of many rows: on 8,000 rows of four tables leaves of 10 to 15 had the
+    # smallest regret of all forests (.13 to .14, leaves of 2 .25 to .27) in half the time.
+    forest = unweighted | {
+        "n_estimators": 50,
+        "max_features": 0.5,
+        "min_samples_leaf": 2 if regression else 10,
+        "max_leaf_nodes": 4096,
+    }
     linear = "Ridge" if regression else "LogisticRegression"
     models = [
         Algorithm(linear, strength | balance, start=moderate | unweighted),
