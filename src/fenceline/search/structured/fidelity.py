@@ -35,8 +35,8 @@ LONGEST_SHARE = 0.25
 """Of the budget, the longest that one measurement should take: there must be time for others."""
 UNSURE = 1.5
 """By what factor a measurement may take longer than a look lets expect."""
-DESIGN_SHARE = 0.75
-"""Of the budget, how much may be gone when the last start is looked at for its own sake."""
+DESIGN_SHARE = 0.3
+"""Of the budget, after how much of it starts are looked at only if the models say so."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,10 +70,14 @@ class MultiFidelity:
         self.shares = models.data.problem.fidelities
         self.costs = Costs(models.data.problem)
         self._cost = MetricModel(models.structure, transform=False)
+        self._starts: tuple[Configuration, ...] = ()
 
     def begin(self, design: Iterable[Configuration]) -> None:
-        """Measure the first two pipelines in full, so that there is an answer; look at all of them."""
-        design = list(dict.fromkeys(design))
+        """Measure the first two pipelines in full, so that there is an answer; look at all of them.
+
+        What there is no time for remains a candidate.
+        """
+        self._starts = design = tuple(dict.fromkeys(design))
         for configuration in design[:2]:
             self.evaluator.submit(configuration)
         for configuration in design:
@@ -130,7 +134,9 @@ class MultiFidelity:
         self, acquisition: ConstrainedImprovement, new: Sequence[Configuration]
     ) -> tuple[Configuration, float] | None:
         """Return what to measure next: a new pipeline or one that was looked at, and its rows."""
-        configurations = list(dict.fromkeys([*new, *self._looked]))
+        known, pending = self.evaluator.known, set(self.evaluator.pending)
+        starts = (c for c in self._starts if c not in pending and known(c) is None)
+        configurations = list(dict.fromkeys([*new, *starts, *self._looked]))
         if not configurations:
             return None
         parts, _, _ = self._encoded(configurations)
