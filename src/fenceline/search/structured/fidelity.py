@@ -9,6 +9,7 @@ p times the full measurement. What was looked at is promoted when nothing else p
 from __future__ import annotations
 
 import math
+from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 
@@ -29,14 +30,22 @@ Array = NDArray[np.float64]
 
 LEAST_PROMOTED = 0.1
 """The chance of a promotion is never taken for smaller: the model errs, too."""
+POWER = 0.5
+"""Of the seconds in the price, at first: the root, for cheap pipelines are many and promise little."""
+LOOKS_IN_A_ROW = 6
+"""After so many looks the most promising of what was looked at is measured."""
+CROWD = 12
+"""Every third proposal avoids the algorithm that had most of so many measurements ..."""
+MUCH_LESS = 1.5
+"""... unless all others promise so much less, as a logarithm."""
 LOOKS_SHARE = 0.5
 """Of the seconds that measurements take, how many looks may have: only a full one is an answer."""
 LONGEST_SHARE = 0.25
 """Of the budget, the longest that one measurement should take: there must be time for others."""
 UNSURE = 1.5
 """By what factor a measurement may take longer than a look lets expect."""
-DESIGN_SHARE = 0.75
-"""Of the budget, how much may be gone when the last start is looked at for its own sake."""
+DESIGN_SHARE = 0.3
+"""Of the budget, after how much of it starts are looked at only if the models say so."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,16 +79,23 @@ class MultiFidelity:
         self.shares = models.data.problem.fidelities
         self.costs = Costs(models.data.problem)
         self._cost = MetricModel(models.structure, transform=False)
+        self._starts: tuple[Configuration, ...] = ()
 
     def begin(self, design: Iterable[Configuration]) -> None:
-        """Measure the first two pipelines in full, so that there is an answer; look at all of them."""
-        design = list(dict.fromkeys(design))
-        for configuration in design[:2]:
+        """Measure the first two pipelines in full, so that there is an answer."""
+        self._starts = tuple(dict.fromkeys(design))
+        for configuration in self._starts[:2]:
             self.evaluator.submit(configuration)
-        for configuration in design:
-            if self._left < (1.0 - DESIGN_SHARE) * self.seconds:
-                break
-            self.evaluator.submit(configuration, self.shares[0])
+
+    def next_start(self) -> Configuration | None:
+        """Return the start to look at next, unless a full measurement is due or time is short.
+
+        What there is no time for remains a candidate.
+        """
+        if self._full_due or self._left < (1.0 - DESIGN_SHARE) * self.seconds:
+            return None
+        pending = set(self.evaluator.pending)
+        return next((c for c in self._starts if c not in pending and not self._reached(c)), None)
 
     def priced(self, acquisition: ConstrainedImprovement) -> ConstrainedImprovement:
         """Return the acquisition per second, for pipelines that are likely to end in time."""
@@ -130,24 +146,68 @@ class MultiFidelity:
         self, acquisition: ConstrainedImprovement, new: Sequence[Configuration]
     ) -> tuple[Configuration, float] | None:
         """Return what to measure next: a new pipeline or one that was looked at, and its rows."""
-        configurations = list(dict.fromkeys([*new, *self._looked]))
+        known, pending = self.evaluator.known, set(self.evaluator.pending)
+        starts = (c for c in self._starts if c not in pending and known(c) is None)
+        configurations = list(dict.fromkeys([*new, *starts, *self._looked]))
         if not configurations:
             return None
         parts, _, _ = self._encoded(configurations)
         predictions = _predicted(acquisition, parts)
         hoping = self.for_new(acquisition)
-        values, hopes = acquisition.value(predictions), hoping.value(predictions)
+        values, hopes = self._hopeful(acquisition, predictions), hoping.value(predictions)
         reached = np.array([self._reached(c) for c in configurations])
         # A pipeline not yet seen has to be worth more than one that looks speak for.
-        options = [(np.where(reached > 0.0, values, hopes), 1.0)]
-        if self.costs.in_looks <= LOOKS_SHARE * (self.costs.in_looks + self.costs.in_full):
-            if (reached > 0.0).any():
-                options = [(np.where(reached > 0.0, values, -np.inf), 1.0)]
+        full = np.where(reached > 0.0, values, hopes)
+        promotable = (reached > 0.0) & self._in_time(acquisition, predictions)
+        if promotable.any() and (self._full_due or self._may_look):
+            full = np.where(promotable, values, -np.inf)
+        options = [(full, 1.0)]
+        if self._may_look and not (self._full_due and promotable.any()):
             for share in self.shares:
                 worth = self._worth_of_look(hoping, parts, predictions, share)
                 options.append((np.where(reached < share, worth, -np.inf), share))
+        if len(self.evaluator.history) % 3 == 0:
+            options = self._elsewhere(configurations, options)
         best, share = max(options, key=lambda option: float(option[0].max()))
         return configurations[int(best.argmax())], share
+
+    def _hopeful(
+        self, acquisition: ConstrainedImprovement, predictions: Sequence[tuple[Array, Array]]
+    ) -> Array:
+        """Return the acquisition with every constraint a deviation better than it is predicted.
+
+        So pipelines are promoted: looks tell little of what grows with the rows, or of groups.
+        """
+        moved = list(predictions)
+        first = 0 if acquisition.best is None else 1
+        for m, constraint in enumerate(self.models.data.problem.constraints):
+            mean, sd = moved[first + m]
+            if not constraint.equality:
+                moved[first + m] = mean - sd, sd
+        return acquisition.value(moved)
+
+    @staticmethod
+    def _in_time(
+        acquisition: ConstrainedImprovement, predictions: Sequence[tuple[Array, Array]]
+    ) -> NDArray[np.bool_]:
+        """Tell which pipelines are likely to end in time; the others are not begun while there are any."""
+        *_, (chance, prediction), _ = zip(
+            acquisition.chances, predictions[-len(acquisition.chances) :], strict=True
+        )
+        return np.asarray(chance.log(*prediction) > math.log(0.5))
+
+    def _elsewhere(
+        self, configurations: Sequence[Configuration], options: list[tuple[Array, float]]
+    ) -> list[tuple[Array, float]]:
+        """Leave out the algorithm that had most of the last measurements, if others are promising."""
+        space, history = self.models.data.problem.space, self.evaluator.history
+        module = max(space.modules, key=lambda m: len(m.algorithms)).name
+        last = Counter(e.configuration[module].algorithm for e in history[-CROWD:])
+        crowd = last.most_common(1)[0][0]
+        others = np.array([c[module].algorithm != crowd for c in configurations])
+        top = max(float(values.max()) for values, _ in options)
+        left = [(np.where(others, values, -np.inf), share) for values, share in options]
+        return left if max(float(v.max()) for v, _ in left) > top - MUCH_LESS else options
 
     def _worth_of_look(
         self,
@@ -180,6 +240,17 @@ class MultiFidelity:
         return np.asarray(worth + self._power * saved)
 
     @property
+    def _may_look(self) -> bool:
+        """Whether looks have not had their share of the time."""
+        return self.costs.in_looks <= LOOKS_SHARE * (self.costs.in_looks + self.costs.in_full)
+
+    @property
+    def _full_due(self) -> bool:
+        """Whether there were so many looks in a row that the best of them is to be measured."""
+        last = self.evaluator.history[-LOOKS_IN_A_ROW:]
+        return len(last) == LOOKS_IN_A_ROW and all(e.look for e in last)
+
+    @property
     def _left(self) -> float:
         left = self.evaluator.seconds_left
         return self.seconds if left is None else left
@@ -187,7 +258,7 @@ class MultiFidelity:
     @property
     def _power(self) -> float:
         """Of the seconds in the price: at first each counts, at the end a measurement is one of few."""
-        return min(1.0, self._left / self.seconds)
+        return POWER * min(1.0, self._left / self.seconds)
 
     @property
     def _looked(self) -> list[Configuration]:

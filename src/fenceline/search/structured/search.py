@@ -154,6 +154,8 @@ class StructuredBO:
         """Return the unmeasured configuration that promises most, and the share of rows for it."""
         data, problem = models.data, models.data.problem
         space, evaluator = problem.space, data.evaluator
+        if rows is not None and (start := rows.next_start()) is not None:
+            return start, rows.shares[0]
         if data.ok.any():
             cautious = len(evaluator.history) % _CAUTIOUS_EVERY == 0
             acquisition = ConstrainedImprovement.of(
