@@ -64,7 +64,12 @@ Seconds = Annotated[
     float | None, typer.Option(help="How long to search; 60 if no budget is given.")
 ]
 Evaluations = Annotated[int | None, typer.Option(help="How many pipelines to measure.")]
-Workers = Annotated[int | None, typer.Option(help="Pipelines measured at the same time.")]
+Workers = Annotated[
+    int | None,
+    typer.Option(
+        help="Pipelines measured at the same time; by default all cores for a budget in seconds."
+    ),
+]
 Engine = Annotated[
     str | None,
     typer.Option(help="Where to measure: local, dask://host:port, ray, ray://host:port."),

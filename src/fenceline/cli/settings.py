@@ -37,7 +37,7 @@ class Settings:
     space: str = "default"
     seconds: float | None = None
     evaluations: int | None = None
-    workers: int = 1
+    workers: int | None = None
     engine: str | None = None
     limits: str | None = None
     cv: float = 3

@@ -23,6 +23,7 @@ from fenceline.estimator.callbacks import Announcer, CallbackSupportMixin, with_
 from fenceline.estimator.cv_results import cv_results
 from fenceline.estimator.describe import describe
 from fenceline.estimator.learning_task import pose
+from fenceline.estimator.parallel import chosen_workers
 from fenceline.estimator.patience import Patience
 from fenceline.estimator.second_table import joined
 from fenceline.evaluation import Engine, Limits
@@ -67,7 +68,7 @@ class FencelineEstimator(CallbackSupportMixin, BaseEstimator):  # type: ignore[m
         *,
         seconds: float | None = None,
         evaluations: int | None = None,
-        workers: int = 1,
+        workers: int | None = None,
         cv: Folds = 3,
         random_state: Any = 0,
         run_dir: str | Path | None = None,
@@ -261,18 +262,25 @@ class FencelineEstimator(CallbackSupportMixin, BaseEstimator):  # type: ignore[m
         seconds = self._seconds
         if seconds is not None:
             seconds = seconds * (1 - ENSEMBLE_SHARE) if self.ensemble else seconds - reserved
+        table: Table = problem.measure.table  # type: ignore[attr-defined]
+        workers = chosen_workers(self.workers, seconds, self.evaluations, table.X)
         return minimize(
             problem,
             evaluations=self.evaluations,
             seconds=seconds,
             algorithm=algorithm,
-            workers=self.workers,
+            workers=workers,
             run_dir=self.run_dir,
             seed=seed,
             # A clock can only stop a fit that runs in a process of its own.
             engine=self.engine or (None if seconds is None else "local"),
             limits=self._limits(seconds),
-            callbacks=[*self.callbacks, announcer, Patience(), *self._displays(problem, seconds)],
+            callbacks=[
+                *self.callbacks,
+                announcer,
+                Patience(),
+                *self._displays(problem, seconds, workers),
+            ],
         )
 
     def _limits(self, seconds: float | None) -> Limits | None:
@@ -288,13 +296,15 @@ class FencelineEstimator(CallbackSupportMixin, BaseEstimator):  # type: ignore[m
         self.result_ = replace(result, problem=replace(result.problem, measure=measure))
 
     def _displays(
-        self, problem: Problem, seconds: float | None
+        self, problem: Problem, seconds: float | None, workers: int
     ) -> list[Callable[[Progress], None]]:
         """Return what shows the run to the user: nothing unless asked."""
         if not self.verbose:
             return []
         from fenceline.evaluation import progress
 
+        if self.workers is None and workers > 1 and self.engine in (None, "local"):
+            progress.say(f"{workers} workers, one for each core; workers=1 measures one at a time.")
         return [
             progress.ProgressDisplay(
                 problem, seconds=seconds, evaluations=self.evaluations, verbosity=self.verbose

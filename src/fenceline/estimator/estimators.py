@@ -38,8 +38,10 @@ class FencelineClassifier(ClassifierMixin, FencelineEstimator):  # type: ignore[
         The budget, whichever ends first; 60 seconds if neither is given. Where something is to be
         certified, up to 15 percent of the seconds are reserved for the fits and tests after the
         search; no further candidate is begun that would end more than five seconds late.
-    workers : int
-        Pipelines measured at the same time.
+    workers : int, optional
+        Pipelines measured at the same time. By default one for each core if the budget is in
+        seconds alone and memory allows, and one if it is in evaluations, so that the same search
+        finds the same.
     cv : int, float or list of pairs
         Folds, or the share of rows to hold out once; or pairs of row numbers to fit on and to
         measure on, as scikit-learn's splitters yield them. Rows for the certificate are drawn

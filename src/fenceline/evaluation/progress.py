@@ -219,6 +219,11 @@ def _pipeline(evaluation: Evaluation) -> str:
     return printable(f"{evaluation.configuration}{reason}")
 
 
+def say(text: str) -> None:
+    """Print a line where progress is shown."""
+    _say(Console(stderr=True), text)
+
+
 def _say(console: Console, text: str) -> None:
     """Print a line as it is: no markup, no colours guessed, no wrapping."""
     console.print(printable(text), markup=False, highlight=False, soft_wrap=True)
