@@ -68,3 +68,12 @@ def test_a_false_answer_a_lock_and_a_file_that_is_left_are_found(played):
         pytest.raises(RunLockedError),
     ):
         check(played, QUIET, answer, [], set())
+
+
+def test_damage_upon_damage_is_damage_once(played):
+    journal = played / "run" / "journal.jsonl"
+    (lost,) = campaign._damage(journal, "torn")
+    assert "model" in lost
+    torn = journal.read_bytes()
+    assert campaign._damage(journal, "torn") == set()
+    assert journal.read_bytes() == torn

@@ -223,8 +223,8 @@ def _damage(journal: Path, damage: str) -> set[str]:
         journal.write_bytes(content + bytes(64))
         return set()
     *whole, last = content.splitlines(keepends=True)
-    if not whole:
-        return set()
+    if not whole or not last.endswith(b"\n"):
+        return set()  # nothing was written since the last damage
     journal.write_bytes(b"".join(whole) + last[: len(last) // 2])
     record = json.loads(last)
     if record["kind"] != "outcome":

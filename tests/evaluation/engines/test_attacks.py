@@ -21,7 +21,7 @@ from fenceline.errors import BudgetError, DefinitionError
 from fenceline.evaluation import Limits, Local, Outcome, Serial
 from fenceline.evaluation.sandbox.guard import lacks_memory
 from fenceline.testing.faults import assert_no_survivors, collect, wait_for_names
-from fenceline.testing.misdeeds import Errand, perform
+from fenceline.testing.misdeeds import Errand, perform, started
 
 SPACE = fl.Space([fl.Module("model", [fl.Algorithm("ridge", {"alpha": fl.Real(0.0, 4.0)})])])
 DAY = 86_400.0
@@ -232,6 +232,26 @@ def test_a_process_without_ties_does_not_survive_kill_9_of_the_run(tmp_path: Pat
         finally:
             parent.send_signal(signal.SIGKILL)
     assert_no_survivors(names)
+
+
+def test_processes_of_a_task_die_with_their_warden(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """As when Ray ends a worker, with its direct children; nobody is there to look for the rest."""
+    monkeypatch.setattr("fenceline.evaluation.engines.local.sweep", lambda marks: None)
+
+    def breed(directory: str) -> None:
+        warden = os.getppid()
+        for _ in range(3):
+            os.fork()
+        (Path(directory) / str(os.getpid())).write_text(started(os.getpid()) or "")
+        if len(os.listdir(directory)) == 8:
+            os.kill(warden, signal.SIGKILL)
+        time.sleep(100)
+
+    found = outcomes(breed, [str(tmp_path)])[0]
+    assert found.status == "crashed"
+    assert_no_survivors(tmp_path)
 
 
 def test_a_forked_copy_of_the_run_keeps_no_process_alive(tmp_path: Path) -> None:

@@ -8,6 +8,7 @@ is used: `guard.py` loads this file by path.
 
 import contextlib
 import ctypes
+import fcntl
 import os
 import resource
 import select
@@ -19,6 +20,7 @@ PATIENCE_SECONDS = 5.0
 """How long to try to end processes that the system does not let go."""
 _TICK_MILLISECONDS = 50
 _PR_SET_PDEATHSIG, _PR_SET_CHILD_SUBREAPER = 1, 36
+_F_SETSIG = 10
 
 
 def split(lifeline: int, parent: int, channel: int) -> None:
@@ -41,9 +43,12 @@ def split(lifeline: int, parent: int, channel: int) -> None:
     if os.getppid() != parent:
         os._exit(1)
     warden = os.getpid()
+    ours, theirs = os.pipe()
     child = os.fork()
     if not child:
+        os.close(ours)
         os.setsid()  # what a task does to its process group does not reach the warden
+        die_as_a_group_with(theirs)
         tie_to(warden)
         adopt_orphans()
         os.close(lifeline)
@@ -51,6 +56,7 @@ def split(lifeline: int, parent: int, channel: int) -> None:
             os.close(run)
         return
     os.close(channel)
+    os.close(theirs)
     resource.setrlimit(resource.RLIMIT_CORE, (0, resource.getrlimit(resource.RLIMIT_CORE)[1]))
     status = _watch(child, lifeline, run, parent)
     end_all()
@@ -124,6 +130,20 @@ def tie_to(parent: int) -> None:
         ctypes.CDLL(None).prctl(_PR_SET_PDEATHSIG, signal.SIGKILL, 0, 0, 0)
     if os.getppid() != parent:
         os._exit(1)
+
+
+def die_as_a_group_with(lifeline: int) -> None:
+    """Have the kernel kill this process group when the other end of a pipe is closed.
+
+    A warden may itself be killed, by Ray for one, which ends a worker with its direct children;
+    the signal of `tie_to` then reaches the child, but not the processes that it has forked.
+    """
+    if sys.platform == "linux":
+        with contextlib.suppress(OSError):
+            fcntl.fcntl(lifeline, fcntl.F_SETOWN, -os.getpgrp())
+            fcntl.fcntl(lifeline, _F_SETSIG, signal.SIGKILL)
+            flags = fcntl.fcntl(lifeline, fcntl.F_GETFL)
+            fcntl.fcntl(lifeline, fcntl.F_SETFL, flags | os.O_ASYNC)
 
 
 def _end_like(status: int) -> None:
