@@ -26,7 +26,7 @@ def search(constraints):
         objective="accuracy",
         constraints=constraints,
         space=space,
-        evaluations=24,
+        evaluations=40,
         cv=0.3,
         random_state=0,
     )

@@ -179,6 +179,6 @@ def check_budget(evaluations: object, seconds: object) -> None:
     if seconds is not None and (
         isinstance(seconds, bool)
         or not isinstance(seconds, int | float | np.number)
-        or not 0 < seconds <= sys.float_info.max
+        or not 0 < float(seconds) <= sys.float_info.max
     ):
         raise BudgetError(f"minimize: seconds must be a positive, finite number. Got {seconds!r}.")

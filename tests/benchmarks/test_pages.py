@@ -6,7 +6,7 @@ import pytest
 
 from benchmarks.pages import MARKS, Verdict, published
 
-PAGES = sorted(Path("docs/benchmarks").glob("*.md"))
+PAGES = [Path("docs/benchmarks") / f"{name}.md" for name in ("automl", "decisions", "fences")]
 
 
 @pytest.mark.parametrize("path", PAGES, ids=lambda path: path.stem)

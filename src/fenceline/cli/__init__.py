@@ -16,7 +16,7 @@ from fenceline.cli.fitting import fit, resume
 from fenceline.cli.outcome import INTERRUPTED, WRONG_USE
 from fenceline.demo.command import demo
 from fenceline.errors import ConstraintError, FencelineError
-from fenceline.printable import printable
+from fenceline.problem.printable import printable
 
 # Typer's own class of usage errors has no public name; BadParameter is the one that has.
 _UsageError: Any = typer.BadParameter.__base__

@@ -11,7 +11,7 @@ from typing import Any, Self
 
 from fenceline.errors import DefinitionError, StoreError, suggestion
 from fenceline.evaluation.limits import Limits
-from fenceline.printable import printable
+from fenceline.problem.printable import printable
 
 FORMAT = 1
 CONFIG = "config.toml"

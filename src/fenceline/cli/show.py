@@ -14,8 +14,8 @@ from rich.table import Table
 from rich.text import Text
 
 from fenceline.cli.outcome import CERTIFICATE, MODEL, REPORT
-from fenceline.printable import printable
 from fenceline.problem.configuration import Choice
+from fenceline.problem.printable import printable
 
 _VERDICTS = {
     "certified": "Certified: the best pipeline inside the fence, confirmed on rows the search never saw.",

@@ -202,7 +202,9 @@ class Desk:
     def _stop_if(self, over: bool, ending: Ending) -> None:
         if over:
             self.drain()
-            self.ending = ending
+            # Where the clock cut short what was waited for, it was the clock that ended the run.
+            late = ending == "exhausted" and time.perf_counter() >= self.deadline
+            self.ending = "seconds" if late else ending
             raise BudgetSpent
 
     def _count_repeat(self) -> None:

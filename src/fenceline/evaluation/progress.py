@@ -21,8 +21,8 @@ from rich.table import Table
 from rich.text import Text
 
 from fenceline.evaluation.evaluator import Progress
-from fenceline.printable import printable
 from fenceline.problem.constraint import Constraint
+from fenceline.problem.printable import printable
 from fenceline.problem.problem import Evaluation, Problem
 from fenceline.search.iterate import Iterate
 

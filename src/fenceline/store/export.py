@@ -11,10 +11,10 @@ from reprlib import repr as short
 from typing import TYPE_CHECKING, Any, NoReturn, Protocol, TypeAlias
 
 from fenceline.errors import DefinitionError, MeasurementError, MissingDependencyError, StoreError
-from fenceline.printable import printable
 from fenceline.problem.configuration import Configuration
 from fenceline.problem.constraint import Constraint
 from fenceline.problem.parameter import Categorical, Parameter, Real
+from fenceline.problem.printable import printable
 from fenceline.problem.problem import Evaluation, Problem
 from fenceline.problem.space import Space
 from fenceline.store.records import Finish, Proposal

@@ -8,7 +8,7 @@ from reprlib import repr as short
 from typing import Any, TypeAlias, get_args
 
 from fenceline.errors import JournalDamagedError
-from fenceline.printable import printable
+from fenceline.problem.printable import printable
 from fenceline.problem.problem import Status
 
 

@@ -9,7 +9,7 @@ from typing import Any
 
 from fenceline.evaluation.engines.engine import Outcome
 from fenceline.evaluation.sandbox.plain import describe, shorten
-from fenceline.printable import printable
+from fenceline.problem.printable import printable
 
 
 class Serial:

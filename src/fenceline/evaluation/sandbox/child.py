@@ -18,7 +18,7 @@ from fenceline.evaluation.engines.engine import Outcome
 from fenceline.evaluation.limits import Limits
 from fenceline.evaluation.sandbox import guard, plain, warden
 from fenceline.evaluation.sandbox.payload import Parcel
-from fenceline.printable import printable
+from fenceline.problem.printable import printable
 
 _THREADS = ("OMP", "OPENBLAS", "MKL", "BLIS", "NUMEXPR", "VECLIB_MAXIMUM")
 _CHUNK = 1 << 18
