@@ -151,6 +151,16 @@ def test_where_bounds_are_to_hold_together_three_are_tested_and_none_ends_it(mon
     assert [f.objective for f in delivered.finalists] == [0.4, 0.2, 0.0]
 
 
+def test_where_none_is_certified_the_best_that_is_safe_enough_is_the_model(monkeypatch):
+    # The boldest is inside by less than an error; the safest is no safer than need be.
+    verdicts = [("feasible", 0.5), ("feasible", 0.5), ("feasible", 0.95)]
+    stage = refit(["e", "c", "a"], verdicts, monkeypatch, joint=True)
+    assert delivered_by(stage, options(1, 1, 1, 1, 1)).best.trial.pipeline == "c"
+    verdicts = [("feasible", 0.94), ("feasible", 0.95), ("feasible", 0.95)]
+    stage = refit(["e", "c", "a"], verdicts, monkeypatch, joint=True)
+    assert delivered_by(stage, options(1, 1, 1, 1, 1)).best.trial.pipeline == "e"
+
+
 def test_a_candidate_that_cannot_be_fitted_makes_room_for_the_next(monkeypatch):
     stage = refit([RuntimeError("singular"), "b"], ["certified"], monkeypatch)
     assert stage.best(candidates(1, 1)).best.trial.pipeline == "b"

@@ -43,6 +43,9 @@ FOR_COMPARISON = "measured for comparison, after the sequence of tests had ended
 
 Preference: TypeAlias = Literal["certainty", "objective"]
 """The best that can be certified, or the best by the folds with its honest verdict."""
+SAFE_ERRORS = 1.0
+"""Standard errors inside the fence, by all rows together, that count as safe where nothing is certified: five in six
+such models are inside. Beyond that, certainty that no certificate can give is not worth a weaker model."""
 
 
 @dataclass(frozen=True)
@@ -133,7 +136,8 @@ class Refit:
         """Test candidates from safe to bold, and return the best that passed.
 
         One that cannot be fitted makes room for the next. If none passes, then of those with the
-        best verdict the safest: a fence is stated in order to hold. Ctrl-C returns the best so far.
+        best verdict the best that is safe enough, or the safest: a fence is stated in order to
+        hold. Ctrl-C returns the best so far.
 
         Parameters
         ----------
@@ -171,7 +175,7 @@ class Refit:
             )
         certified = [fitted for fitted in refits.tried if fitted.rank == 0]
         best = min(certified, key=lambda f: f.option.worth, default=None)
-        best = best or min(refits.tried, key=lambda f: (f.rank, -f.safety))
+        best = best or min(refits.tried, key=_without_certificate)
         return Delivered(best, tuple(map(refits.finalist, refits.tried)))
 
     @property
@@ -330,3 +334,9 @@ def _plain(candidate: Candidate, problem: Problem) -> Option:
 def _feasible(result: Result) -> list[Evaluation]:
     """Return the pipelines inside the fence that were measured on all rows, the best first."""
     return sorted((e for e in result.full if e.feasible), key=lambda e: e.objective)
+
+
+def _without_certificate(fitted: Fitted) -> tuple[int, bool, float, float]:
+    """Return by what to choose where nothing is certified; smaller is better."""
+    safe = fitted.safety >= SAFE_ERRORS
+    return (fitted.rank, not safe, *(fitted.option.worth if safe else (-fitted.safety, 0.0)))

@@ -138,7 +138,9 @@ class ProgressDisplay:
             yield min(1.0, state.count / self.evaluations)
 
     def _budget(self, state: Progress) -> str:
-        time = f"{state.seconds:.0f}" + ("" if self.seconds is None else f" of {self.seconds:g}")
+        time = f"{state.seconds:.0f}" + (
+            "" if self.seconds is None else f" of {round(self.seconds, 1):g}"
+        )
         full = state.count - state.looks
         count = f"{full}" + ("" if self.evaluations is None else f" of {self.evaluations}")
         looks = f", {state.looks} looks" if state.looks else ""
