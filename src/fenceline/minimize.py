@@ -176,9 +176,11 @@ def check_budget(evaluations: object, seconds: object) -> None:
         raise BudgetError(
             f"minimize: evaluations must be a whole number of at least 1. Got {evaluations!r}."
         )
+    # A number of numpy's would be compared in its own precision, in which the largest float is none.
+    plain = seconds.item() if isinstance(seconds, np.number) else seconds
     if seconds is not None and (
-        isinstance(seconds, bool)
-        or not isinstance(seconds, int | float | np.number)
-        or not 0 < float(seconds) <= sys.float_info.max
+        isinstance(plain, bool)
+        or not isinstance(plain, int | float)
+        or not 0 < plain <= sys.float_info.max
     ):
         raise BudgetError(f"minimize: seconds must be a positive, finite number. Got {seconds!r}.")

@@ -40,7 +40,9 @@ class TestRayUnderFaults(EngineFaultSuite):
 def pausing() -> Callable[[float], int]:
     def pause(seconds: float) -> int:
         time.sleep(seconds)
-        return os.getppid()
+        # The warden's parent: Ray's own process. The warden is a task's, its death a crash.
+        with open(f"/proc/{os.getppid()}/stat") as stat:
+            return int(stat.read().rpartition(")")[2].split()[1])
 
     return pause  # a local function travels as a whole: workers cannot import this file
 
