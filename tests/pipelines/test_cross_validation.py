@@ -78,6 +78,14 @@ def test_a_pipeline_near_its_bound_is_measured_in_full():
     assert measure(ONE)["folds"] == 3
 
 
+def test_folds_that_would_end_too_late_are_left_out_and_the_first_is_kept():
+    hasty = measuring(metrics.loss("roc_auc"), fold_seconds=1e-9)
+    found, all_folds = hasty(ONE), measuring(metrics.loss("roc_auc"), fold_seconds=60.0)(ONE)
+    assert (found["folds"], all_folds["folds"]) == (1, 3)
+    assert found["loss(roc_auc)"] == all_folds["loss(roc_auc)/fold1"]
+    assert (hasty.parts, measuring(metrics.loss("roc_auc")).parts) == (3, 1)
+
+
 def test_a_share_is_held_out_once():
     measure = measuring(metrics.loss("accuracy"), folds=0.25)
     ((train, valid),) = measure.splits

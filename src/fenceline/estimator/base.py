@@ -54,7 +54,9 @@ NOTHING_USEFUL = (
     "says the same of every row. {} Loosen the constraint that binds, or give a larger budget."
 )
 LONGEST_SHARE, LONGEST_FLOOR = 0.25, 5.0
-"""How much of the budget, but at least how many seconds, one pipeline may take to be measured."""
+"""How much of the budget, but at least how many seconds, one pipeline may take to be measured ..."""
+FOLDS_SHARE = 0.7
+"""... and how much of that its folds: one may take longer than those before it."""
 
 
 class FencelineEstimator(CallbackSupportMixin, BaseEstimator):  # type: ignore[misc] # scikit-learn is untyped
@@ -160,6 +162,7 @@ class FencelineEstimator(CallbackSupportMixin, BaseEstimator):  # type: ignore[m
             seed,
             objective=asked.objective if asked.computes_threshold else None,
             weighted_groups=asked.weighted_groups,
+            fold_seconds=self._fold_seconds,
         )
         check.check_splits(measure)
         problem = Problem(asked.space, measure, asked.objective, constraints, starts=asked.starts)
@@ -282,6 +285,12 @@ class FencelineEstimator(CallbackSupportMixin, BaseEstimator):  # type: ignore[m
                 *self._displays(problem, seconds, workers),
             ],
         )
+
+    @property
+    def _fold_seconds(self) -> float | None:
+        """How long folds of one pipeline may go on, so that it ends within its limit."""
+        limits = self._limits(self._seconds)
+        return None if limits is None or limits.seconds is None else FOLDS_SHARE * limits.seconds
 
     def _limits(self, seconds: float | None) -> Limits | None:
         """Return the user's limits, or one that keeps a slow pipeline from using up the budget."""

@@ -1,5 +1,6 @@
 """Cross-validated measurement of one configuration: what a run calls for every pipeline."""
 
+import time
 import warnings
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -69,6 +70,9 @@ class CrossValidation:
         The metric by which the decision threshold between two classes is chosen where metrics depend
         on it; if the objective itself does not, the balanced accuracy chooses. By default, and for
         configurations with a threshold of their own, none is computed.
+    fold_seconds : float, optional
+        No fold is begun that is likely to end after so many seconds: what the folds before it showed
+        is the measurement. So a slow pipeline on many rows is known by one fold, not by a timeout.
     weighted_groups : tuple of pairs, optional
         Names and bins of the groups, crossed with each other, whose rows may count differently in
         fitting; by default those that the metrics compare.
@@ -84,6 +88,7 @@ class CrossValidation:
     cache_megabytes: float = field(default=CACHE_MEGABYTES, compare=False)
     objective: str | None = None
     weighted_groups: tuple[Grouping, ...] | None = None
+    fold_seconds: float | None = field(default=None, repr=False)
 
     def __post_init__(self) -> None:
         for name, metric in self.metrics.items():
@@ -124,11 +129,12 @@ class CrossValidation:
         """
         searched = self.threshold(configuration) is not None
         folds = FoldReadings(self.metrics, self.constraints, None if searched else self.objective)
+        began, splits = time.monotonic(), self.splits if fidelity == 1 else [self._part(fidelity)]
         with one_thread(None), warnings.catch_warnings(record=True) as raised:
             warnings.simplefilter("always")
-            for train, valid in self.splits if fidelity == 1 else [self._part(fidelity)]:
+            for done, (train, valid) in enumerate(splits, 1):
                 folds.read(self.trial(configuration, train, valid), incumbent)
-                if folds.enough(incumbent):
+                if folds.enough(incumbent) or self._late(began, done):
                     break
         return folds.summary() | {"warnings": float(len(raised))}
 
@@ -136,6 +142,11 @@ class CrossValidation:
     def fidelities(self) -> tuple[float, ...]:
         """The shares of the training rows that are worth a cheap look; none where rows are few."""
         return shares(len(self.splits[0][0]))
+
+    @property
+    def parts(self) -> int:
+        """How many times longer a pipeline may take in all than in the least that measures it."""
+        return 1 if self.fold_seconds is None else len(self.splits)
 
     @cached_property
     def splits(self) -> list[tuple[Rows, Rows]]:
@@ -192,6 +203,12 @@ class CrossValidation:
     def prefixes(self) -> Prefixes:
         """First steps that pipelines share; every process has its own."""
         return Prefixes(self.cache_megabytes)
+
+    def _late(self, began: float, done: int) -> bool:
+        """Tell whether one more fold like those that are done would take too long."""
+        if self.fold_seconds is None:
+            return False
+        return (time.monotonic() - began) * (1 + 1 / done) > self.fold_seconds
 
     def _part(self, fidelity: float) -> tuple[Rows, Rows]:
         """Return the rows of a look: a share of the first fold's, both to fit and to measure on."""

@@ -193,6 +193,11 @@ class Problem:
             return ()
         return tuple(getattr(self.measure, "fidelities", ()))
 
+    @cached_property
+    def parts(self) -> int:
+        """In how many parts a measurement is made, if it ends by itself where time is short; else 1."""
+        return int(getattr(self.measure, "parts", 1))
+
     @property
     def _rules(self) -> tuple[Rule, ...]:
         assert isinstance(self.allowed, tuple)

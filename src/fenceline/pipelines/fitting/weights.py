@@ -4,6 +4,7 @@ Models must take weights, or a search would compare pipelines that were asked fo
 scalers and selectors are given weights if they take them, and are fitted without if not.
 """
 
+import contextlib
 from typing import Any
 
 import numpy as np
@@ -14,6 +15,7 @@ from sklearn.utils.validation import has_fit_parameter
 from fenceline.errors import SpaceError
 from fenceline.metrics.trial import Task
 from fenceline.pipelines.fitting.thresholds import models
+from fenceline.pipelines.fitting.weighted_bins import weighted_bins_at_once
 from fenceline.pipelines.spaces.edit import drop
 from fenceline.pipelines.spaces.operators import Setting, make_middle
 from fenceline.problem.space import Space
@@ -27,9 +29,10 @@ def fit_model(model: Any, X: Any, y: Any, weights: Weights) -> Any:
         # Step by step: how a Pipeline passes weights on depends on scikit-learn's settings.
         for _, step in model.steps[:-1]:
             X = fit_transform(step, X, y, weights)
-        model.steps[-1][1].fit(X, y, **_keywords(weights))
+        fit_model(model.steps[-1][1], X, y, weights)
         return model
-    return model.fit(X, y, **_keywords(weights))
+    with weighted_bins_at_once() if weights is not None else contextlib.nullcontext():
+        return model.fit(X, y, **_keywords(weights))
 
 
 def takes_weights(model: Any) -> bool:

@@ -104,7 +104,9 @@ class MultiFidelity:
         parts = self.models.structure.parts(costs.z, costs.theta)
         process = model.update(parts, costs.log_seconds)
         assert model.warp is not None
-        longest = min(self._left, costs.limit, LONGEST_SHARE * self.seconds) / UNSURE
+        # A measurement in parts ends by itself, at the latest when the first of them is done.
+        part = min(costs.limit, LONGEST_SHARE * self.seconds)
+        longest = min(self._left, self.models.data.problem.parts * part) / UNSURE
         most = math.log(max(longest, 1e-3))
         in_time = Chance(process, -np.inf, model.warped(most))
         price = Price(process, self._power * model.warp.scale)
