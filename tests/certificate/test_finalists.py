@@ -1,6 +1,6 @@
 import math
 import time
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 
 import numpy as np
 import pytest
@@ -10,7 +10,7 @@ from sleeper import Sleeper
 
 from fenceline import FencelineClassifier, metrics
 from fenceline.certificate.certify import Certificate, Check
-from fenceline.certificate.finalists import Refit
+from fenceline.certificate.finalists import Refit, search_room
 from fenceline.certificate.sequence import Option
 from fenceline.errors import MeasurementError
 from fenceline.metrics import Table, Trial
@@ -257,7 +257,11 @@ def test_a_first_pipeline_that_fails_for_want_of_time_says_why():
         FencelineClassifier(space=here, seconds=1e-3, cv=2).fit(X, Y)
 
 
-def test_a_search_leaves_the_room_that_its_certificate_needs(monkeypatch):
-    few = refit([], [], monkeypatch)  # 40 rows of 160
-    assert few.search_room == pytest.approx((1.645 + 0.6) * math.sqrt(3), rel=1e-3)
-    assert replace(few, unseen=np.arange(10)).search_room > few.search_room
+def test_a_search_leaves_the_room_that_its_certificate_needs():
+    problem = Problem(space(Algorithm("GaussianNB")), lambda c: {}, "loss", [FENCE])
+    search, unseen = np.arange(120), np.arange(40)
+    room = search_room(problem, search, unseen, 0.95, joint=False)
+    assert room == pytest.approx((1.645 + 0.6) * math.sqrt(3), rel=1e-3)
+    assert search_room(problem, search, unseen[:10], 0.95, joint=False) > room
+    assert search_room(problem, search, unseen, 0.95, joint=True) > room
+    assert search_room(problem, search, unseen[:0], 0.95, joint=False) is None

@@ -111,9 +111,11 @@ def test_without_scikit_learns_callbacks_a_search_goes_on_without(monkeypatch):
     older = runpy.run_path(hooks.__file__)
 
     class Plain(older["CallbackSupportMixin"]):
+        evaluations = 3
+
         @older["with_callbacks"]
         def fit(self):
-            announcer = older["Announcer"](self, 3, X=X)
+            announcer = older["Announcer"](self, X, Y, None)
             announcer(None)
             announcer.end()
             return self

@@ -178,14 +178,6 @@ class Refit:
         best = best or min(refits.tried, key=_without_certificate)
         return Delivered(best, tuple(map(refits.finalist, refits.tried)))
 
-    @property
-    def search_room(self) -> float:
-        """Standard errors of the folds that a search has to keep from a bound for a certificate.
-
-        As far as a test reaches, and a little more: then seven in ten pass.
-        """
-        return (self._reach + SPARE) * math.sqrt(self.search.size / max(1, self.unseen.size))
-
     def first(self) -> tuple[Evaluation, Candidate]:
         """Measure the first pipeline of the space with a single fit, for want of time.
 
@@ -304,9 +296,7 @@ class Refit:
 
     @property
     def _risk(self) -> float:
-        """Of one test."""
-        statements = len(self.problem.constraints) * JOINT_CANDIDATES if self.joint else 1
-        return risk_of_each(self.confidence, statements)
+        return risk_of_test(self.problem, self.confidence, self.joint)
 
     @property
     def _reach(self) -> float:
@@ -324,6 +314,26 @@ class Delivered:
 
     best: Fitted
     finalists: tuple[Finalist, ...]
+
+
+def search_room(
+    problem: Problem, search: Rows, unseen: Rows, confidence: float, joint: bool
+) -> float | None:
+    """Return the standard errors of the folds that a search has to keep from a bound for a certificate.
+
+    As far as a test reaches, and a little more: then seven in ten pass. None if there are no rows
+    to certify on.
+    """
+    if not unseen.size:
+        return None
+    reach = NormalDist().inv_cdf(1 - risk_of_test(problem, confidence, joint))
+    return (reach + SPARE) * math.sqrt(search.size / unseen.size)
+
+
+def risk_of_test(problem: Problem, confidence: float, joint: bool) -> float:
+    """Return how often one test may be wrong."""
+    statements = len(problem.constraints) * JOINT_CANDIDATES if joint else 1
+    return risk_of_each(confidence, statements)
 
 
 def _plain(candidate: Candidate, problem: Problem) -> Option:

@@ -1,6 +1,7 @@
 """Which rows are kept from the search, for the certificate: as many as its rarest cell needs."""
 
 from collections.abc import Mapping, Sequence
+from typing import NamedTuple
 
 import numpy as np
 from sklearn.model_selection import train_test_split
@@ -19,6 +20,13 @@ FEWEST_ROWS = 100
 """Fewer rows in all are too few to keep any from the search."""
 
 
+class Holdout(NamedTuple):
+    """The rows to search with, and those kept from the search; there may be none of the latter."""
+
+    search: Rows
+    unseen: Rows
+
+
 def set_aside(
     table: Table,
     metrics: Mapping[str, PipelineMetric],
@@ -26,7 +34,7 @@ def set_aside(
     folds: Folds,
     seed: int,
     unseen: float | Rows | None = None,
-) -> tuple[Rows, Rows]:
+) -> Holdout:
     """Return the rows to search with and the rows kept from it; none if there are too few.
 
     Without constraints nothing needs to be certified, and the search has all rows.
@@ -49,23 +57,23 @@ def set_aside(
     """
     rows = np.arange(len(table.y))
     if not constraints:
-        return rows, rows[:0]
+        return Holdout(rows, rows[:0])
     if isinstance(unseen, np.ndarray):
-        return np.setdiff1d(rows, unseen), unseen
+        return Holdout(np.setdiff1d(rows, unseen), unseen)
     if len(rows) < FEWEST_ROWS:
-        return rows, rows[:0]
+        return Holdout(rows, rows[:0])
     cells = None
     if table.task != "regression":
         # Two more than there are folds, so that every fold keeps its share of the rest.
         least = (folds if isinstance(folds, int) else 2) + 2
         cells = strata(table, metrics.values(), least)
         if np.bincount(cells).min() < least:
-            return rows, rows[:0]
+            return Holdout(rows, rows[:0])
     share = (
         needed_share(table, [metrics[c.metric] for c in constraints]) if unseen is None else unseen
     )
     search, kept = train_test_split(rows, test_size=share, stratify=cells, random_state=seed)
-    return np.sort(search), np.sort(kept)
+    return Holdout(np.sort(search), np.sort(kept))
 
 
 def needed_share(table: Table, metrics: Sequence[PipelineMetric]) -> float:

@@ -7,6 +7,7 @@ from dataclasses import asdict, dataclass
 from importlib.util import find_spec
 from typing import TYPE_CHECKING, Annotated, Any
 
+import numpy as np
 import typer
 
 from fenceline.cli import options
@@ -163,22 +164,11 @@ def _on_table(settings: Settings) -> "Problem":
     from fenceline.cli.job import prepare
     from fenceline.estimator.learning_task import pose
     from fenceline.estimator.second_table import Given
-    from fenceline.pipelines.cross_validation import CrossValidation
-    from fenceline.pipelines.fitting.prepare import preparation
-    from fenceline.problem.problem import Problem
 
     job = prepare(settings)
     given = Given(job.X, job.y, job.groups, job.weights)
-    asked = pose(make_model(job.settings, job.constraints), given)
-    measure = CrossValidation(
-        asked.table,
-        asked.metrics,
-        asked.constraints,
-        preparation(asked.table.X),
-        asked.folds,
-        settings.seed,
-    )
-    return Problem(asked.space, measure, asked.objective, asked.constraints, starts=asked.starts)
+    task = pose(make_model(job.settings, job.constraints), given)
+    return task.problem(task.measure(np.arange(len(task.table.y))))
 
 
 def _table(lines: list[Line]) -> "Table":

@@ -95,7 +95,7 @@ def fit(
         ensemble=ensemble,
     )
     if settings.seconds is None and settings.evaluations is None:
-        from fenceline.estimator.base import DEFAULT_SECONDS
+        from fenceline.estimator.budget import DEFAULT_SECONDS
 
         settings = replace(settings, seconds=DEFAULT_SECONDS)
     directory = _new_directory(out, settings)

@@ -1,7 +1,5 @@
 """What classifier and regressor share: pose the problem, search, refit, certify."""
 
-import math
-import time
 import warnings
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
@@ -15,48 +13,31 @@ from sklearn.base import BaseEstimator
 from sklearn.utils.validation import check_is_fitted
 
 from fenceline.certificate.certify import Certificate
-from fenceline.certificate.finalists import Delivered, Preference, Refit
+from fenceline.certificate.finalists import Delivered, Preference, Refit, search_room
 from fenceline.certificate.holdout import set_aside
+from fenceline.certificate.sequence import Option
 from fenceline.errors import InfeasibleError, MeasurementError
 from fenceline.estimator import validation as check
+from fenceline.estimator.budget import Budget
 from fenceline.estimator.callbacks import Announcer, CallbackSupportMixin, with_callbacks
 from fenceline.estimator.cv_results import cv_results
 from fenceline.estimator.describe import describe
-from fenceline.estimator.learning_task import pose
-from fenceline.estimator.parallel import chosen_workers
-from fenceline.estimator.patience import Patience
+from fenceline.estimator.learning_task import LearningTask, pose
+from fenceline.estimator.search import search
 from fenceline.estimator.second_table import joined
 from fenceline.evaluation import Engine, Limits
 from fenceline.evaluation.evaluator import Progress
 from fenceline.metrics.metric import PipelineMetric
-from fenceline.metrics.trial import Table
-from fenceline.minimize import minimize
-from fenceline.pipelines.cross_validation import CrossValidation, Finished, Folds
-from fenceline.pipelines.ensemble import check_ensemble
+from fenceline.metrics.trial import Rows
+from fenceline.pipelines.cross_validation import Folds
 from fenceline.pipelines.fitting.plain import plain
-from fenceline.pipelines.fitting.prepare import preparation, warn_of_empty_columns
 from fenceline.problem.constraint import Constraint
-from fenceline.problem.problem import Problem
 from fenceline.problem.space import Space
-from fenceline.result.result import Result
-from fenceline.search.structured.search import StructuredBO
 
-DEFAULT_SECONDS = 60.0
-"""The budget when none is given."""
-ENSEMBLE_SHARE = 0.25
-"""How much of the budget is left to choose who votes, where pipelines may."""
-RESERVED_SHARE = 0.15
-"""The most of the budget that is reserved for the fits and tests of the certificate ..."""
-RESERVED_SECONDS, RESERVED_PER_ROW = 1.0, 2e-4
-"""... and how much of it a table of some rows needs: four pipelines on 8,000 rows took 1.5 s."""
 NOTHING_USEFUL = (
     "There is nothing useful inside the fence: what keeps to it is hardly better than a model that "
     "says the same of every row. {} Loosen the constraint that binds, or give a larger budget."
 )
-LONGEST_SHARE, LONGEST_FLOOR = 0.25, 5.0
-"""How much of the budget, but at least how many seconds, one pipeline may take to be measured ..."""
-FOLDS_SHARE = 0.7
-"""... and how much of that its folds: one may take longer than those before it."""
 
 
 class FencelineEstimator(CallbackSupportMixin, BaseEstimator):  # type: ignore[misc] # scikit-learn is untyped
@@ -146,52 +127,34 @@ class FencelineEstimator(CallbackSupportMixin, BaseEstimator):  # type: ignore[m
         InfeasibleError
             No pipeline satisfies every constraint; ``result_`` and ``certificate_`` say more.
         """
-        check_ensemble(self.ensemble)
-        asked = pose(self, joined(X, y, groups, sample_weight, unseen))
-        table, metrics, constraints = asked.table, asked.metrics, asked.constraints
-        warn_of_empty_columns(table.X)
-        seed = check.seed(self.random_state)
-        search, kept = set_aside(table, metrics, constraints, asked.folds, seed, asked.unseen)
-        folds = check.folds_among(asked.folds, search, len(table.y))
-        measure = CrossValidation(
-            table.take(search),
-            metrics,
-            constraints,
-            preparation(table.X),
-            folds,
-            seed,
-            objective=asked.objective if asked.computes_threshold else None,
-            weighted_groups=asked.weighted_groups,
-            fold_seconds=self._fold_seconds,
-        )
-        check.check_splits(measure)
-        problem = Problem(asked.space, measure, asked.objective, constraints, starts=asked.starts)
-        metadata = None if sample_weight is None else {"sample_weight": sample_weight}
-        announcer = Announcer(self, self.evaluations, X=X, y=y, metadata=metadata)
+        task = pose(self, joined(X, y, groups, sample_weight, unseen))
+        table, fence = task.table, task.constraints
+        rows = set_aside(table, task.metrics, fence, task.folds, task.seed, task.unseen)
+
+        budget = Budget.begin(self, certified_rows=len(table.y) if rows.unseen.size else 0)
+        measure = task.measure(rows.search, budget.fold_seconds)
+        problem = task.problem(measure)
+        room = search_room(problem, *rows, self.confidence, self.joint)
+        announcer = Announcer(self, X, y, sample_weight)
+        self.result_ = search(self, problem, measure, budget, room, announcer)
+
         whole = replace(measure, table=table)
-        deadline = time.monotonic() + (self._seconds or math.inf)
         refit = Refit(
-            problem, whole, search, kept, self.confidence, deadline, self.joint, self.prefer
+            problem, whole, *rows, self.confidence, budget.deadline, self.joint, self.prefer
         )
-        reserved = reserve(self._seconds, len(table.y)) if kept.size else 0.0
-        algorithm = StructuredBO(room=refit.search_room) if kept.size else None
-        self._keep(self._search(problem, seed, announcer, reserved, algorithm))
-        result, candidates = refit.candidates(self.result_, measure, self.ensemble or 0)
-        self._keep(result)
-        if result.ended == "interrupted" and not result.evaluations:
-            raise KeyboardInterrupt
+        self.result_, candidates = refit.candidates(self.result_, measure, self.ensemble or 0)
         if not candidates:
-            raise MeasurementError(result.message)
-        if result.best is None:
-            self._infeasible(result.message)
-        inside = []
-        if constraints and result.best is not None:
+            raise MeasurementError(self.result_.message)
+        inside: list[Option] = []
+        if self.result_.best is None:
+            self._infeasible(self.result_.message)
+        elif fence:
             inside = refit.useful(candidates, measure)
             if not inside:
-                self._infeasible(NOTHING_USEFUL.format(result.message))
+                self._infeasible(NOTHING_USEFUL.format(self.result_.message))
+
         delivered = refit.best(candidates, inside)
-        self.data_ = describe(delivered.best.trial, metrics, search)
-        self._adopt(delivered, table)
+        self._adopt(delivered, task, rows.search)
         announcer.end()
         return self
 
@@ -248,79 +211,7 @@ class FencelineEstimator(CallbackSupportMixin, BaseEstimator):  # type: ignore[m
             X = X.to_numpy()
         return getattr(self.best_pipeline_, method)(X)
 
-    @property
-    def _seconds(self) -> float | None:
-        """The budget in seconds; None where evaluations alone decide."""
-        given = self.seconds is not None or self.evaluations is not None
-        return self.seconds if given else DEFAULT_SECONDS
-
-    def _search(
-        self,
-        problem: Problem,
-        seed: int,
-        announcer: Announcer,
-        reserved: float,
-        algorithm: StructuredBO | None,
-    ) -> Result:
-        seconds = self._seconds
-        if seconds is not None:
-            seconds = seconds * (1 - ENSEMBLE_SHARE) if self.ensemble else seconds - reserved
-        table: Table = problem.measure.table  # type: ignore[attr-defined]
-        workers = chosen_workers(self.workers, seconds, self.evaluations, table.X)
-        return minimize(
-            problem,
-            evaluations=self.evaluations,
-            seconds=seconds,
-            algorithm=algorithm,
-            workers=workers,
-            run_dir=self.run_dir,
-            seed=seed,
-            # A clock can only stop a fit that runs in a process of its own.
-            engine=self.engine or (None if seconds is None else "local"),
-            limits=self._limits(seconds),
-            callbacks=[
-                *self.callbacks,
-                announcer,
-                Patience(),
-                *self._displays(problem, seconds, workers),
-            ],
-        )
-
-    @property
-    def _fold_seconds(self) -> float | None:
-        """How long folds of one pipeline may go on, so that it ends within its limit."""
-        limits = self._limits(self._seconds)
-        return None if limits is None or limits.seconds is None else FOLDS_SHARE * limits.seconds
-
-    def _limits(self, seconds: float | None) -> Limits | None:
-        """Return the user's limits, or one that keeps a slow pipeline from using up the budget."""
-        opened = not isinstance(self.engine, str | None)  # with limits of its own
-        if self.limits is not None or seconds is None or opened:
-            return self.limits
-        return Limits(seconds=max(LONGEST_FLOOR, LONGEST_SHARE * seconds))
-
-    def _keep(self, result: Result) -> None:
-        """Keep the result, without the data of the search."""
-        measure = Finished(tuple(result.problem.measure.metrics))  # type: ignore[attr-defined]
-        self.result_ = replace(result, problem=replace(result.problem, measure=measure))
-
-    def _displays(
-        self, problem: Problem, seconds: float | None, workers: int
-    ) -> list[Callable[[Progress], None]]:
-        """Return what shows the run to the user: nothing unless asked."""
-        if not self.verbose:
-            return []
-        from fenceline.evaluation import progress
-
-        if self.workers is None and workers > 1 and self.engine in (None, "local"):
-            progress.say(f"{workers} workers, one for each core; workers=1 measures one at a time.")
-        return [
-            progress.ProgressDisplay(
-                problem, seconds=seconds, evaluations=self.evaluations, verbosity=self.verbose
-            )
-        ]
-
-    def _adopt(self, delivered: Delivered, table: Table) -> None:
+    def _adopt(self, delivered: Delivered, task: LearningTask, search: Rows) -> None:
         """Become the model that was chosen."""
         best = delivered.best
         members = best.option.pipeline
@@ -329,9 +220,10 @@ class FencelineEstimator(CallbackSupportMixin, BaseEstimator):  # type: ignore[m
         self.best_pipeline_ = best.trial.pipeline
         self.best_configuration_ = members[0] if len(set(members)) == 1 else members
         self.best_metrics_ = dict(best.option.metrics)
-        self._framed_ = isinstance(table.X, pd.DataFrame)
+        self.data_ = describe(best.trial, task.metrics, search)
+        self._framed_ = isinstance(task.table.X, pd.DataFrame)
         if self._kind == "classification":
-            self.classes_ = table.classes
+            self.classes_ = task.table.classes
         searched = self.result_.best is not None  # if not, the search said so already
         if searched and best.certificate is not None and best.certificate.status == "infeasible":
             self._infeasible(
@@ -345,10 +237,3 @@ class FencelineEstimator(CallbackSupportMixin, BaseEstimator):  # type: ignore[m
         if self.on_infeasible == "raise":
             raise InfeasibleError(message, result=self.result_, certificate=certificate)
         warnings.warn(message, UserWarning, stacklevel=4)
-
-
-def reserve(seconds: float | None, rows: int) -> float:
-    """Return the seconds that a search leaves for the fits and tests that come after it."""
-    if seconds is None:
-        return 0.0
-    return min(RESERVED_SHARE * seconds, RESERVED_SECONDS + RESERVED_PER_ROW * rows)

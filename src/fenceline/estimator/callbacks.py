@@ -28,20 +28,20 @@ class Announcer:
     ----------
     estimator : estimator with callbacks
         Whose `fit` this is.
-    evaluations : int, optional
-        How many pipelines will be measured, if that is known.
-    data : mapping
-        ``X``, ``y`` and ``metadata``, for callbacks that want them.
+    X, y, sample_weight
+        What it was given, for callbacks that want them.
     """
 
-    def __init__(self, estimator: Any, evaluations: int | None, **data: Any) -> None:
+    def __init__(self, estimator: Any, X: Any, y: Any, sample_weight: Any) -> None:
         self._estimator = estimator
-        self._evaluations = evaluations
-        self._data = data
+        # How many pipelines will be measured, if that is known.
+        self._evaluations: int | None = estimator.evaluations
+        metadata = None if sample_weight is None else {"sample_weight": sample_weight}
+        self._data = {"X": X, "y": y, "metadata": metadata}
         self._context = None
         if hasattr(estimator, "_init_callback_context"):
-            self._context = estimator._init_callback_context(max_subtasks=evaluations)
-            self._context.call_on_fit_task_begin(estimator=estimator, **data)
+            self._context = estimator._init_callback_context(max_subtasks=self._evaluations)
+            self._context.call_on_fit_task_begin(estimator=estimator, **self._data)
 
     def __call__(self, progress: Progress) -> None:
         """Announce a pipeline that was measured; end the search if a callback asks for it."""

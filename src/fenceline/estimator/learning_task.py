@@ -13,10 +13,14 @@ from fenceline.estimator.second_table import Given
 from fenceline.metrics.metric import PipelineMetric
 from fenceline.metrics.scores import for_numbers
 from fenceline.metrics.trial import Grouping, Rows, Table, Task, take
-from fenceline.pipelines.cross_validation import Folds
+from fenceline.pipelines.cross_validation import CrossValidation, Folds
 from fenceline.pipelines.fitting import encoders
 from fenceline.pipelines.fitting import group_weights as emphasis
-from fenceline.pipelines.fitting.prepare import has_categories
+from fenceline.pipelines.fitting.prepare import (
+    has_categories,
+    preparation,
+    warn_of_empty_columns,
+)
 from fenceline.pipelines.fitting.thresholds import MODULE, THRESHOLD, searches_threshold
 from fenceline.pipelines.fitting.weights import check_weighable, weighable_only
 from fenceline.pipelines.spaces.catalogue import named_space
@@ -24,6 +28,7 @@ from fenceline.pipelines.spaces.operators import Setting, make_middle
 from fenceline.pipelines.starts.portfolio import starts
 from fenceline.problem.configuration import Configuration
 from fenceline.problem.constraint import Constraint
+from fenceline.problem.problem import Problem
 from fenceline.problem.space import Space
 
 FITTED = 0.6
@@ -31,7 +36,7 @@ FITTED = 0.6
 
 
 @dataclass(frozen=True)
-class Question:
+class LearningTask:
     """A table, a space of pipelines, and what they are judged by."""
 
     table: Table
@@ -46,11 +51,33 @@ class Question:
     """The groups whose rows may count differently in fitting."""
     unseen: float | Rows | None
     """The share of rows to certify on, or the rows themselves, where that was asked for."""
+    seed: int
+    """For all that is random."""
     starts: tuple[Configuration, ...] = ()
     """Pipelines with which a search begins."""
 
+    def measure(self, search: Rows, fold_seconds: float | None = None) -> CrossValidation:
+        """Return what measures pipelines on some of the rows, or say that these are too few."""
+        measure = CrossValidation(
+            self.table.take(search),
+            self.metrics,
+            self.constraints,
+            preparation(self.table.X),
+            check.folds_among(self.folds, search, len(self.table.y)),
+            self.seed,
+            objective=self.objective if self.computes_threshold else None,
+            weighted_groups=self.weighted_groups,
+            fold_seconds=fold_seconds,
+        )
+        check.check_splits(measure)
+        return measure
 
-def pose(estimator: Any, given: Given) -> Question:
+    def problem(self, measure: CrossValidation) -> Problem:
+        """Return the problem that a search is to solve."""
+        return Problem(self.space, measure, self.objective, self.constraints, starts=self.starts)
+
+
+def pose(estimator: Any, given: Given) -> LearningTask:
     """Check everything a user handed in, before any time is spent.
 
     Rows of weight 0 are left out: to a search they are not there.
@@ -76,6 +103,7 @@ def pose(estimator: Any, given: Given) -> Question:
         {name: values[counted] for name, values in known.items()},
         None if weights is None else weights[counted],
     )
+    warn_of_empty_columns(table.X)
     space = search_space(
         estimator.space, task, weighted=weights is not None, categories=has_categories(table.X)
     )
@@ -88,8 +116,18 @@ def pose(estimator: Any, given: Given) -> Question:
     unseen = estimator.unseen if given.unseen is None else given.unseen
     unseen = check.unseen_among(unseen, counted, len(y))
     first = starts(space, task, round(FITTED * len(table.y)), constraints)
-    return Question(
-        table, space, objective.name, constraints, metrics, folds, computes, weighted, unseen, first
+    return LearningTask(
+        table,
+        space,
+        objective.name,
+        constraints,
+        metrics,
+        folds,
+        computes,
+        weighted,
+        unseen,
+        check.seed(estimator.random_state),
+        first,
     )
 
 

@@ -24,6 +24,7 @@ from fenceline.errors import DefinitionError
 from fenceline.metrics.trial import Rows, Task, find_group
 from fenceline.minimize import check_budget
 from fenceline.pipelines.cross_validation import CrossValidation, Folds, check_folds
+from fenceline.pipelines.ensemble import check_ensemble
 from fenceline.pipelines.fitting.prepare import as_table
 from fenceline.pipelines.fitting.prepare_columns import to_dense
 from fenceline.problem.space import Space
@@ -32,6 +33,7 @@ from fenceline.problem.space import Space
 def check_settings(estimator: Any) -> None:
     """Refuse settings that make no sense before any time is spent."""
     check_folds(estimator.cv)
+    check_ensemble(estimator.ensemble)
     if estimator.on_infeasible not in ("raise", "warn"):
         raise DefinitionError(
             f"on_infeasible must be 'raise' or 'warn'. Got {estimator.on_infeasible!r}."

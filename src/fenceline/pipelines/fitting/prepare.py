@@ -80,7 +80,7 @@ def warn_of_empty_columns(X: Any) -> None:
             f"X has columns without any value: {list(names)!r}. They are left out; drop them or "
             "mend how the table is read.",
             UserWarning,
-            stacklevel=3,
+            stacklevel=4,
         )
 
 

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from fenceline import FencelineClassifier, Limits
-from fenceline.estimator import base
+from fenceline.estimator import search as searching
 from fenceline.evaluation import Local
 
 X = np.random.default_rng(0).normal(size=(40, 2))
@@ -30,7 +30,7 @@ def given(monkeypatch):
             FencelineClassifier(**settings).fit(X, Y)
         return known
 
-    monkeypatch.setattr(base, "minimize", minimize)
+    monkeypatch.setattr(searching, "minimize", minimize)
     return search
 
 
