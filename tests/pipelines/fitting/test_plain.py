@@ -24,7 +24,9 @@ from fenceline.problem.configuration import Choice
 RNG = np.random.default_rng(0)
 X = pd.DataFrame(
     {
-        "town": pd.Series(RNG.choice(list("abcdefgh"), 200)).where(RNG.random(200) > 0.1, None),
+        "town": pd.Series(RNG.choice(list("abcdefgh"), 200), dtype=object).where(
+            RNG.random(200) > 0.1, None
+        ),
         "grade": pd.Categorical(RNG.choice([1, 2, 3], 200)),
         "amount": np.where(RNG.random(200) > 0.1, RNG.normal(size=200), np.nan),
         "when": pd.Series(pd.date_range("2026-01-01", periods=200, freq="9h")).where(
@@ -104,7 +106,10 @@ def test_plain_models_predict_the_same_where_this_package_is_not_installed(tmp_p
     texts = np.where(Y, "yes", "no")
     boosted = {"encoder": ("ordinal",), "estimator": ("HistGradientBoosting", {"max_iter": 5})}
     models = {
-        "one-hot": (fitted(decided(encoder=("onehot",), scaler=SCALED, selector=("none",)), X, texts), NEW),
+        "one-hot": (
+            fitted(decided(encoder=("onehot",), scaler=SCALED, selector=("none",)), X, texts),
+            NEW,
+        ),
         "native categories": (fitted(boosted, X), NEW),
         "target": (fitted(decided(encoder=("target",), scaler=SCALED), X), NEW),
         "numbers": (fitted(logistic(), NUMBERS), np.where(NUMBERS > 2, np.nan, NUMBERS)),
