@@ -64,7 +64,7 @@ def predict(
     with show.notes():
         model = run.model()
         table = read_table(data)
-        answers = _predicted(model, _features(model, table, data), proba)
+        answers = _predicted(model, features(model, table, data), proba)
     if out is None:
         typer.echo(answers.to_csv(index=False), nl=False)
     else:
@@ -97,7 +97,7 @@ def explain(directory: options.RunPath, as_json: options.AsJson = False) -> None
         show.say(Console(), str(explanation))
 
 
-def _features(model: Any, table: "pd.DataFrame", path: Path) -> "pd.DataFrame":
+def features(model: Any, table: "pd.DataFrame", path: Path) -> "pd.DataFrame":
     """Return the columns the model was fitted on, in its order."""
     wanted = [str(name) for name in model.feature_names_in_]
     missing = [name for name in wanted if name not in table.columns]

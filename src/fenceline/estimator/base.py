@@ -168,13 +168,40 @@ class FencelineEstimator(CallbackSupportMixin, BaseEstimator):  # type: ignore[m
         return np.asarray(self._ask("predict", X))
 
     def to_sklearn(self) -> Any:
-        """Return the pipeline that was found in steps of scikit-learn alone, fitted.
+        """Return the pipeline that was found in steps of scikit-learn and pandas alone, fitted.
 
-        Its predictions are those of ``best_pipeline_``, whose own first step serves single rows
-        many times faster. Tables go in as data frames if the model was fitted on one.
+        Saved with pickle, joblib or skops it loads where this package is not installed. Its
+        predictions are those of ``best_pipeline_``, whose own first step serves single rows
+        many times faster. Tables go in as pandas data frames if the model was fitted on a table.
         """
         check_is_fitted(self, "best_pipeline_")
         return plain(self.best_pipeline_)
+
+    def to_onnx(self, path: str | Path, X: Any) -> Any:
+        """Write the pipeline as an ONNX file: preparation, model and threshold in one graph.
+
+        Parameters
+        ----------
+        path : str or Path
+            Of the file; one that is there is replaced.
+        X : DataFrame or array
+            Rows to predict with both, a thousand at most; the file is written only if they agree.
+
+        Returns
+        -------
+        Comparison
+            How many rows were compared, and the largest difference.
+
+        Raises
+        ------
+        DefinitionError
+            A step cannot be converted, or predictions differ; the message names it.
+        MissingDependencyError
+            The extra is not installed: ``pip install 'fenceline[onnx]'``.
+        """
+        from fenceline.estimator.onnx_file import write_onnx
+
+        return write_onnx(self, path, X)
 
     def save(self, path: str | Path) -> None:
         """Write the fitted model to a file that :func:`fenceline.load` reads, without pickle.

@@ -33,7 +33,7 @@ _ALLOWED = {
     "fenceline.metrics.resources": "Latency Memory Size TrainSeconds",
     "fenceline.metrics.scores": "Loss Robustness Score",
     "fenceline.pipelines.fitting.labels": "EncodedLabels",
-    "fenceline.pipelines.fitting.prepare_columns": "date_names date_numbers median plain_text to_dense",
+    "fenceline.pipelines.fitting.prepare_columns": "median to_dense",
     "fenceline.pipelines.fitting.prepare_table": "TablePreparation",
     "fenceline.estimator.portable": "Forgotten Written",
     "lightgbm.basic": "Booster",

@@ -17,9 +17,10 @@ from sklearn.preprocessing import (
 from fenceline.errors import DefinitionError
 from fenceline.pipelines.fitting.prepare import has_categories, preparation
 from fenceline.pipelines.fitting.prepare_columns import (
+    PARTS,
     date_names,
     date_numbers,
-    plain_text,
+    text_codes,
 )
 from fenceline.pipelines.fitting.prepare_encoding import target_encoder
 from fenceline.pipelines.fitting.prepare_table import FEW_ROWS, TablePreparation
@@ -60,10 +61,21 @@ def mixed(rows, seed):
 
 def text(X):
     """Turn values into text one by one."""
-    coded = X.select_dtypes("category").columns
-    found = X.astype(dict.fromkeys(coded, object)).astype(str).to_numpy(dtype=object, copy=True)
+    found = X.astype(object).astype(str).to_numpy(dtype=object, copy=True)
     found[pd.isna(X).to_numpy()] = np.nan
     return found
+
+
+def plain_text(X):
+    """Return the texts that are looked up."""
+    found = [text_codes(X.iloc[:, place]) for place in range(X.shape[1])]
+    return np.column_stack([np.array([*texts, np.nan], dtype=object)[c] for c, texts in found])
+
+
+def named(step):
+    """Return the names of columns, parts of dates as scikit-learn's steps name them."""
+    dates = {f"{c}_{part}": f"{part}__{c}" for c in step.dates for part in PARTS}
+    return [dates.get(name, name) for name in step.get_feature_names_out()]
 
 
 def plain(step, encode):
@@ -121,7 +133,7 @@ def test_it_can_be_turned_into_plain_steps(encoder, rows):
     theirs = ours.to_sklearn()
     assert isinstance(theirs, ColumnTransformer)
     assert np.array_equal(ours.transform(NEW), theirs.transform(NEW))
-    assert ours.get_feature_names_out().tolist() == theirs.get_feature_names_out().tolist()
+    assert named(ours) == theirs.get_feature_names_out().tolist()
 
 
 @pytest.mark.parametrize(
@@ -235,6 +247,13 @@ def test_whole_numbers_as_categories_are_the_same_text_beside_missing_ones():
         == plain_text(grades.head(2))[:, 0].tolist()
         == ["1", "2"]
     )
+
+
+def test_dates_as_categories_are_the_text_that_a_column_without_categories_has():
+    days = pd.DataFrame({"day": pd.Categorical(pd.to_datetime(["2026-01-01", "2026-01-02", None]))})
+    assert plain_text(days).tolist() == plain_text(days.astype(object)).tolist()
+    ours = preparation(days).fit(days)
+    assert np.array_equal(ours.to_sklearn().transform(days), ours.transform(days))
 
 
 def test_only_texts_and_categories_ask_for_an_encoder():

@@ -13,9 +13,9 @@ from fenceline.errors import DefinitionError
 
 _EPOCH = pd.Timestamp(0, tz="UTC").as_unit("s")
 """In seconds: a difference is counted in the finer unit of the two, and nanoseconds end in 2262."""
-_DATE_PARTS = ("year", "month", "day", "day_of_week", "hour")
+DATE_PARTS = ("year", "month", "day", "day_of_week", "hour")
 INFINITE = "X contains infinity in {!r}; replace it by a number or by a missing value."
-PARTS = ("days", *_DATE_PARTS)
+PARTS = ("days", *DATE_PARTS)
 """What a date becomes."""
 
 
@@ -77,7 +77,7 @@ def date_numbers(X: pd.DataFrame) -> NDArray[np.float64]:
         # An index, for each attribute of a Series makes another Series.
         dates = pd.DatetimeIndex(_instants(X.iloc[:, position].array))
         days = (dates - _EPOCH) / pd.Timedelta(days=1)
-        parts += [days, *(getattr(dates, part) for part in _DATE_PARTS)]
+        parts += [days, *(getattr(dates, part) for part in DATE_PARTS)]
     return np.column_stack([part.to_numpy(dtype=np.float64, na_value=np.nan) for part in parts])
 
 
@@ -97,29 +97,21 @@ def text_codes(column: "pd.Series[Any]") -> tuple[NDArray[np.intp], list[str]]:
     """Return the position of each row's text among distinct ones, -1 where it is missing; and the texts.
 
     Only distinct values are turned into text, which takes most of the time, unless different
-    values can have the same.
+    values can have the same. By way of objects, for the text of a value does not depend on its
+    neighbours then: a column of whole days has "2 days", and with an hour in it "2 days 00:00:00".
     """
     if isinstance(column.dtype, pd.CategoricalDtype):
         codes = column.cat.codes.to_numpy().astype(np.intp)
-        texts = column.cat.categories.astype(str)
+        texts = column.cat.categories.astype(object).astype(str)
         if texts.is_unique:
             return codes, texts.tolist()
     if isinstance(column.dtype, pd.StringDtype) or types.infer_dtype(column) == "string":
         codes, found = pd.factorize(column.array)
         return codes, list(found)
     missing = column.isna().to_numpy()
-    codes, found = pd.factorize(column.astype(str).to_numpy(dtype=object))
+    codes, found = pd.factorize(column.astype(object).astype(str).to_numpy(dtype=object))
     codes[missing] = -1
     return codes, list(found)
-
-
-def plain_text(X: pd.DataFrame) -> NDArray[np.object_]:
-    """Turn any values into text, missing ones of all kinds into NaN."""
-    out = np.empty(X.shape, dtype=object)
-    for position in range(X.shape[1]):
-        codes, texts = text_codes(X.iloc[:, position])
-        out[:, position] = np.array([*texts, np.nan], dtype=object)[codes]
-    return out
 
 
 def to_dense(X: Any) -> NDArray[Any]:
