@@ -145,6 +145,17 @@ BAD_SETTINGS = {
     "constraint a function": ({"constraints": [classifier]}, "is not a constraint"),
     "bounds contradict": ({"constraints": ["size_mb <= 1", "size_mb >= 2"]}, "loosen one bound"),
     "bounds twice": ({"constraints": ["size_mb <= 1", "size_mb <= 2"]}, "keep the stricter"),
+    "bound always true": (
+        {"constraints": ["neg_log_loss <= 0.4"]},
+        "always true: neg_log_loss is at most 0.* Did you mean 'log_loss <= 0.4'",
+    ),
+    "bound in percent": ({"constraints": ["accuracy >= 80"]}, "cannot be met.* Did you mean 0.8"),
+    "bound positive for a negative score": (
+        {"constraints": ["neg_log_loss >= 0.4"]},
+        "cannot be met.* Did you mean 'log_loss <= 0.4'",
+    ),
+    "bound below nothing": ({"constraints": ["size_mb <= -3"]}, "at least 0. Did you mean 3"),
+    "bound of any value": ({"constraints": ["accuracy <= 1"]}, "always true.* Leave it out"),
     "cv one fold": ({"cv": 1}, "cv must be"),
     "cv no share": ({"cv": 1.0}, "cv must be"),
     "cv truth": ({"cv": True}, "cv must be"),
@@ -190,6 +201,8 @@ def test_what_is_for_two_classes_is_refused_for_more():
     three = ROWS % 3
     with pytest.raises(FencelineError, match="roc_auc_ovr"):
         classifier(objective="roc_auc").fit(X, three)
+    with pytest.raises(FencelineError, match="'recall' is for two .* use 'recall_macro'"):
+        classifier(constraints=["recall >= 0.5"]).fit(X, three)
     with pytest.raises(FencelineError, match="false_positive_rate is for tasks that are binary"):
         classifier(constraints=["false_positive_rate <= 0.1"]).fit(X, three)
     with pytest.raises(FencelineError, match="decision threshold of two classes"):

@@ -1,9 +1,10 @@
 """``fenceline fit`` and ``fenceline resume``: a search that leaves everything in one directory."""
 
 import itertools
+import warnings
 from dataclasses import replace
 from pathlib import Path
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
@@ -20,6 +21,9 @@ from fenceline.errors import (
 )
 from fenceline.problem.constraint import Constraint
 from fenceline.store.run_directory import JOURNAL
+
+if TYPE_CHECKING:
+    from fenceline.cli.job import Job
 
 
 def fit(
@@ -181,6 +185,7 @@ def _search(
     with show.notes():
         job = prepare(settings)
         model = make_model(job.settings, job.constraints, run_dir=directory, verbose=verbosity)
+        _check(model, job)
         recorded = replace(
             recorded, data=job.settings.data, task=job.settings.task, sha256=job.settings.sha256
         )
@@ -206,6 +211,16 @@ def _search(
     else:
         show.answer(console, summary, directory)
     raise typer.Exit(outcome.exit_code)
+
+
+def _check(model: Any, job: "Job") -> None:
+    """Refuse what the fit would refuse before anything is said or written; it warns itself."""
+    from fenceline.estimator.learning_task import pose
+    from fenceline.estimator.second_table import Given
+
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        pose(model, Given(job.X, job.y, job.groups, job.weights))
 
 
 def make_model(settings: Settings, constraints: list[Constraint], **more: Any) -> Any:

@@ -3,10 +3,10 @@
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
-from fenceline.errors import ConstraintError, DefinitionError
+from fenceline.errors import ConstraintError
 from fenceline.metrics.metric import PipelineMetric
 from fenceline.metrics.registry import as_metric
-from fenceline.metrics.scores import Score, loss
+from fenceline.metrics.scores import loss
 from fenceline.metrics.trial import Task
 from fenceline.problem.constraint import Constraint, parse_constraint
 
@@ -38,8 +38,4 @@ def fence(given: object) -> tuple[list[Constraint], dict[str, PipelineMetric]]:
 def objective_metric(given: object, task: Task) -> PipelineMetric:
     """Return what is minimised: a metric, or the loss of one whose larger values are better."""
     metric = as_metric(_OBJECTIVES[task] if given is None else given)
-    if isinstance(metric, Score) and metric.scorer == "roc_auc" and task == "multiclass":
-        raise DefinitionError(
-            "The objective 'roc_auc' is for two classes, and y has more; use 'roc_auc_ovr'."
-        )
     return loss(metric) if metric.larger_is_better else metric

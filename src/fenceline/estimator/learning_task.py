@@ -11,6 +11,7 @@ from fenceline.estimator import validation as check
 from fenceline.estimator.fence import fence, objective_metric
 from fenceline.estimator.second_table import Given
 from fenceline.metrics.metric import PipelineMetric
+from fenceline.metrics.ranges import check_bound
 from fenceline.metrics.scores import for_numbers
 from fenceline.metrics.trial import Grouping, Rows, Table, Task, take
 from fenceline.pipelines.cross_validation import CrossValidation, Folds
@@ -27,12 +28,21 @@ from fenceline.pipelines.spaces.catalogue import named_space
 from fenceline.pipelines.spaces.operators import Setting, make_middle
 from fenceline.pipelines.starts.portfolio import starts
 from fenceline.problem.configuration import Configuration
-from fenceline.problem.constraint import Constraint
+from fenceline.problem.constraint import Constraint, check_consistent
 from fenceline.problem.problem import Problem
 from fenceline.problem.space import Space
 
 FITTED = 0.6
 """Share of the rows, about, that a pipeline is fitted on in a fold."""
+_TWO_CLASSES = {
+    "average_precision": "roc_auc_ovr",
+    "f1": "f1_macro",
+    "jaccard": "jaccard_macro",
+    "precision": "precision_macro",
+    "recall": "recall_macro",
+    "roc_auc": "roc_auc_ovr",
+}
+"""Scores of two classes, and what comes nearest to them with more."""
 
 
 @dataclass(frozen=True)
@@ -94,6 +104,9 @@ def pose(estimator: Any, given: Given) -> LearningTask:
     objective = objective_metric(estimator.objective, task)
     metrics[objective.name] = objective
     _check_metrics(metrics, task, weights is not None)
+    check_consistent(constraints)
+    for constraint in constraints:
+        check_bound(constraint, metrics[constraint.metric])
     needed = {name for metric in metrics.values() for name in metric.groups}
     known = check.check_groups(X, given.groups, needed)
     table = Table(
@@ -187,6 +200,10 @@ def _check_metrics(metrics: Mapping[str, PipelineMetric], task: Task, weighted: 
             usual = "'r2'" if task == "regression" else "'roc_auc' or 'accuracy'"
             raise DefinitionError(
                 f"{name} is about predicted {what}, and y holds {given}; use {usual}, say."
+            )
+        if task == "multiclass" and scorer in _TWO_CLASSES:
+            raise DefinitionError(
+                f"{scorer!r} is for two classes, and y has more; use '{_TWO_CLASSES[scorer]}'."
             )
         if weighted and not metric.weighable:
             raise DefinitionError(

@@ -11,7 +11,15 @@ from numpy.typing import NDArray
 from fenceline.errors import DefinitionError, MeasurementError
 from fenceline.metrics.decisions import Confusion, Floats, Sweep, confusion, rate, score_sweep
 from fenceline.metrics.metric import Contrast, Parts, PipelineMetric
-from fenceline.metrics.scores import decides, is_unit, scored, scorer_name, weighable
+from fenceline.metrics.ranges import Range
+from fenceline.metrics.scores import (
+    decides,
+    is_unit,
+    scored,
+    scorer_name,
+    scorer_range,
+    weighable,
+)
 from fenceline.metrics.trial import Grouping, Rows, Task, Trial
 
 _RESERVED = frozenset("(),=")
@@ -64,6 +72,11 @@ class ScoreGap(GroupMetric):
     def unit(self) -> bool:
         """Whether the scores lie between 0 and 1."""
         return is_unit(self.scorer)
+
+    @property
+    def range(self) -> Range:
+        """A gap is at least 0, and at most as wide as the score's own range."""
+        return scorer_range(self.scorer).width
 
     @property
     def ranks(self) -> bool:

@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fenceline.metrics.decisions import Floats, Sweep, rate
+from fenceline.metrics.ranges import ANY, SHARE, Range
 from fenceline.metrics.trial import Grouping, Rows, Task, Trial
 from fenceline.problem.constraint import Metric
 
@@ -54,6 +55,18 @@ class PipelineMetric(Metric, ABC):
     def unit(self) -> bool:
         """Whether its parts lie between 0 and 1."""
         return False
+
+    @property
+    def range(self) -> Range:
+        """Which values it can take; bounds that every value meets, or none, are refused."""
+        if not self.unit:
+            return ANY
+        return SHARE.width if self.contrast == "gap" else SHARE
+
+    @property
+    def turns(self) -> str | None:
+        """The name of the error that it turns round, so that larger is better, if it does."""
+        return None
 
     @property
     def ranks(self) -> bool:

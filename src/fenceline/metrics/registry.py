@@ -11,6 +11,7 @@ from fenceline.errors import DefinitionError, suggestion
 from fenceline.metrics import fairness, rates, resources, scores
 from fenceline.metrics.custom import CustomConstraint, custom
 from fenceline.metrics.metric import PipelineMetric
+from fenceline.metrics.names import elsewhere, metric_of, scorer_of, spoken
 from fenceline.problem.constraint import Constraint
 
 _METRICS: dict[str, Callable[..., PipelineMetric]] = {
@@ -40,7 +41,8 @@ def parse(text: str) -> PipelineMetric:
     Parameters
     ----------
     text : str
-        ``NAME`` or ``NAME(ARGUMENTS)``: a metric of this package or a scikit-learn scorer. Bins
+        ``NAME`` or ``NAME(ARGUMENTS)``: a metric of this package, a scikit-learn scorer, or what
+        people call it (``auc``, ``mae``, ``rmse``, ``log_loss``: errors in their own direction). Bins
         are separated by colons: ``score_gap(roc_auc, AGE, bins=30:40:50)``.
     """
     match = _TEXT.fullmatch(text)
@@ -48,19 +50,11 @@ def parse(text: str) -> PipelineMetric:
         raise DefinitionError(
             f"The metric {text!r} cannot be read; write it like 'size_mb' or 'latency_us(batch=1000)'."
         )
-    name, inside = match.groups()
+    name, inside = metric_of(match[1]), match[2]
     if name not in _METRICS:
-        if name in get_scorer_names() and not inside:
+        if scorer_of(name) in get_scorer_names() and not inside:
             return scores.score(name)
-        known = [*_METRICS, *get_scorer_names()]
-        close = suggestion(name, known)
-        # All sixty names would hide the message.
-        hint = (
-            close
-            if close.startswith(" Did")
-            else f" Known: {', '.join(_METRICS)} and scikit-learn's scorers."
-        )
-        raise DefinitionError(f"There is no metric {name!r}.{hint}")
+        raise DefinitionError(f"There is no metric {name!r}.{_hint(name)}")
     made = _METRICS[name]
     positional: list[Any] = []
     named: dict[str, Any] = {}
@@ -79,6 +73,23 @@ def parse(text: str) -> PipelineMetric:
         ) from None
     arguments = {key: _value(key, value) for key, value in bound.arguments.items()}
     return made(**arguments)
+
+
+def known_names() -> tuple[str, ...]:
+    """Return every name that :func:`parse` knows."""
+    return (*_METRICS, *spoken())
+
+
+def _hint(name: str) -> str:
+    if other := elsewhere(name):
+        return f" Write {other}."
+    close = suggestion(name, known_names())
+    # All hundred names would hide the message.
+    return (
+        close
+        if close.startswith(" Did")
+        else f" Known: {', '.join(_METRICS)} and scikit-learn's scorers."
+    )
 
 
 def as_metric(given: object) -> PipelineMetric:

@@ -17,6 +17,7 @@ from sklearn.pipeline import Pipeline
 
 from fenceline.errors import DefinitionError
 from fenceline.metrics.metric import Parts, PipelineMetric, Reading
+from fenceline.metrics.ranges import AMOUNT, Range
 from fenceline.metrics.trial import Rows, Trial, take
 from fenceline.threads import one_thread
 
@@ -34,6 +35,11 @@ class Resource(PipelineMetric):
     """A metric of the pipeline itself: one fold is enough to know it."""
 
     resource: ClassVar[bool] = True
+
+    @property
+    def range(self) -> Range:
+        """Nothing costs less than nothing."""
+        return AMOUNT
 
     def parts(self, trial: Trial, at: Rows | None = None) -> Parts:
         """Return the value; rows do not matter to it."""

@@ -2,7 +2,6 @@
 
 import math
 import warnings
-from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
@@ -15,13 +14,9 @@ from sklearn.metrics import get_scorer, get_scorer_names, log_loss
 from fenceline.errors import DefinitionError, MeasurementError, suggestion
 from fenceline.metrics.decisions import Floats, Sweep, confusion, score_sweep
 from fenceline.metrics.metric import Parts, PipelineMetric
+from fenceline.metrics.names import error_name, natural, scorer_of, spoken
+from fenceline.metrics.ranges import ANY, SHARE, Range
 from fenceline.metrics.trial import Grouping, Rows, Trial
-
-_ALIASES: Mapping[str, str] = {
-    "auc": "roc_auc",
-    "auroc": "roc_auc",
-    "mse": "neg_mean_squared_error",
-}
 
 _UNIT = (
     "accuracy",
@@ -34,6 +29,23 @@ _UNIT = (
     "roc_auc",
     "top_k",
 )
+_RANGES = {
+    "neg_": Range(high=0.0),
+    "r2": Range(high=1.0),
+    "explained_variance": Range(high=1.0),
+    "d2_": Range(high=1.0),
+    "matthews_corrcoef": Range(-1.0, 1.0),
+    "adjusted_": Range(-1.0, 1.0),
+    "positive_likelihood_ratio": Range(low=0.0),
+    "mutual_info_score": Range(low=0.0),
+    "normalized_mutual_info": SHARE,
+    "completeness": SHARE,
+    "fowlkes_mallows": SHARE,
+    "homogeneity": SHARE,
+    "rand_score": SHARE,
+    "v_measure": SHARE,
+}
+"""What scorers that begin like this can come to; all others may be any number."""
 _SOFT = (
     "average_precision",
     "d2_brier",
@@ -89,6 +101,17 @@ class Score(PipelineMetric):
         return is_unit(self.scorer)
 
     @property
+    def range(self) -> Range:
+        """Which values the scorer can come to."""
+        return scorer_range(self.scorer)
+
+    @property
+    def turns(self) -> str | None:
+        """The error, for scorers whose names begin with ``neg_``."""
+        error = natural(self.scorer)
+        return None if error == self.scorer else error
+
+    @property
     def decides(self) -> bool:
         """Whether the score is one of decisions."""
         return decides(self.scorer)
@@ -120,6 +143,11 @@ class Loss(PipelineMetric):
 
     of: PipelineMetric
     bounded: bool
+
+    @property
+    def range(self) -> Range:
+        """The metric's own, turned round."""
+        return self.of.range.turned(float(self.bounded))
 
     @property
     def groupings(self) -> tuple[Grouping, ...]:
@@ -179,6 +207,12 @@ class Robustness(PipelineMetric):
     noise: float
 
     @property
+    def range(self) -> Range:
+        """A score may fall, or rise, by as much as it can differ."""
+        width = scorer_range(self.scorer).width.high
+        return Range(-width, width)
+
+    @property
     def scored_by(self) -> str:
         """The scorer."""
         return self.scorer
@@ -209,17 +243,20 @@ class Robustness(PipelineMetric):
         return Sweep(plain - noisy, np.full(plain.shape, np.nan))
 
 
-def score(scorer: str) -> Score:
-    """Return a scikit-learn scorer as a metric: ``score("roc_auc") >= 0.8``.
+def score(scorer: str) -> Score | Loss:
+    """Return a scikit-learn scorer as a metric: ``score("roc_auc") >= 0.8``, ``score("mae") <= 1.7``.
 
     Parameters
     ----------
     scorer : str
-        A name of :func:`sklearn.metrics.get_scorer_names`. The value is the scorer's own, so
-        ``neg_log_loss`` is at most 0.
+        A name of :func:`sklearn.metrics.get_scorer_names`, whose value is the scorer's own, so
+        ``neg_log_loss`` is at most 0; or what people call it, such as ``auc``. Errors by their
+        names (``mae``, ``rmse``, ``log_loss``) are errors: at least 0, and smaller is better.
     """
     name = scorer_name(scorer)
-    return Score(name, name)
+    found = Score(name, name)
+    error = error_name(scorer)
+    return found if error is None else Loss(error, found, bounded=False)
 
 
 def loss(scorer: "str | PipelineMetric") -> Loss:
@@ -229,9 +266,12 @@ def loss(scorer: "str | PipelineMetric") -> Loss:
     ----------
     scorer : str or metric
         Its loss is ``1 - score`` for scores that are at most 1 (accuracy, AUROC, F1, R2 ...) and
-        ``-score`` for the rest (``neg_log_loss`` becomes the log loss itself).
+        ``-score`` for the rest (``neg_log_loss`` becomes the log loss itself). An error by its
+        name, such as ``mae``, is its own loss.
     """
     of = scorer if isinstance(scorer, PipelineMetric) else score(scorer)
+    if isinstance(of, Loss):
+        return of
     unbounded = isinstance(of, Score) and (
         of.scorer.startswith("neg_")
         or of.scorer in ("mutual_info_score", "positive_likelihood_ratio")
@@ -258,13 +298,19 @@ def robustness(scorer: str, noise: float = 0.1) -> Robustness:
 
 def scorer_name(name: object) -> str:
     """Return a scorer's name as scikit-learn knows it, or name the nearest."""
-    known = get_scorer_names()
     if not isinstance(name, str):
         raise DefinitionError(f"A scorer is given by its name. Got {name!r}.")
-    name = _ALIASES.get(name, name)
-    if name not in known:
-        raise DefinitionError(f"There is no scorer {name!r}.{suggestion(name, known)}")
-    return name
+    found = scorer_of(name)
+    if found not in get_scorer_names():
+        raise DefinitionError(f"There is no scorer {name!r}.{suggestion(name, spoken())}")
+    return found
+
+
+def scorer_range(scorer: str) -> Range:
+    """Return which values a scorer can come to."""
+    if is_unit(scorer):
+        return SHARE
+    return next((found for name, found in _RANGES.items() if scorer.startswith(name)), ANY)
 
 
 def is_unit(scorer: str) -> bool:
