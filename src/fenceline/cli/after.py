@@ -87,7 +87,8 @@ def explain(directory: options.RunPath, as_json: options.AsJson = False) -> None
     run = open_run(directory)
     subject = run.subject()
     # A search without a model has no multipliers left; what it costs was written down at its end.
-    prices = {c["constraint"]: c["price"] for c in run.summary.get("constraints", ())}
+    costs = run.summary.get("constraints", ())
+    prices = {c["constraint"]: c["price"] for c in costs if c["price"] is not None}
     explanation = explained(
         subject, certificate=run.certificate, prices=None if run.has_model else prices
     )

@@ -106,7 +106,7 @@ class FitRecord:
                     for f in subject.finalists
                 ],
                 "evaluations": len(result.full),
-                "looks": len(result.evaluations) - len(result.full),
+                "looks": result.looks,
                 "feasible_fraction": result.feasible_fraction,
                 "seconds": self.spent + result.seconds,
                 "exit_code": self.exit_code,

@@ -10,12 +10,13 @@ from typing import TYPE_CHECKING, Any, get_args
 
 from fenceline.cli.outcome import MODEL, SUMMARY, certificate_of
 from fenceline.cli.settings import CONFIG, Settings
-from fenceline.errors import StoreError
+from fenceline.errors import FencelineError, StoreError
 from fenceline.result.result import Ending, Result
 from fenceline.store.run_directory import JOURNAL, META
 
 if TYPE_CHECKING:
     from fenceline.certificate.certify import Certificate
+    from fenceline.problem.problem import Evaluation, Problem
 
 
 def _is_number(value: object) -> bool:
@@ -108,12 +109,40 @@ class Run:
 
         stored = read(self.path)
         summary = self.summary
+        evaluations = tuple(stored.evaluations)
+        if summary and not any(e.ok and not e.look for e in evaluations):
+            evaluations += self._late(stored.problem, summary)
         return Result(
             stored.problem,
-            tuple(stored.evaluations),
+            evaluations,
             summary.get("ended", "interrupted"),
             summary.get("seconds", 0.0),
         )
+
+    def _late(self, problem: "Problem", summary: dict[str, Any]) -> tuple["Evaluation", ...]:
+        """Return the one pipeline that was measured after the budget, where that was too short for any.
+
+        It is in the summary alone: the search did not ask for it.
+        """
+        from fenceline.problem.problem import Evaluation
+
+        try:
+            shown = summary["pipelines"][0]["configuration"] if summary["pipelines"] else None
+            objective = summary["objective"]["value"]
+            if shown is None or objective is None:
+                return ()
+            told = {line["constraint"]: line for line in summary["constraints"]}
+            metrics = {problem.objective: float(objective)}
+            errors = {}
+            for c in problem.constraints:
+                metrics[c.metric] = float(told[str(c)]["value"])
+                errors[c.metric] = float(told[str(c)]["standard_error"])
+            configuration = problem.space.configuration({m: tuple(v) for m, v in shown.items()})
+        except (KeyError, TypeError, ValueError, AttributeError, FencelineError) as wrong:
+            raise self._unreadable() from wrong
+        violation = problem.violation(metrics, errors)
+        objective = metrics[problem.objective]
+        return (Evaluation(configuration, metrics, objective, violation, errors=errors),)
 
     def measured(self) -> int:
         """Return how many evaluations have been spent; a look counts as its share of the rows."""

@@ -106,11 +106,18 @@ def fence_table(summary: dict[str, Any]) -> Table:
             _text(line["constraint"]),
             _number(line["value"]),
             _number(line["margin"]),
-            _number(line["price"]) if abs(line["price"]) > 1e-9 else "0",
+            _price(line["price"]),
             unseen,
             _text(verdict),
         )
     return table
+
+
+def _price(price: float | None) -> str:
+    """Write a price: none where nothing is inside, and 0 for what rounding errors leave of one."""
+    if price is None:
+        return "–"
+    return _number(price) if abs(price) > 1e-9 else "0"
 
 
 def _text(text: str) -> Text:

@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 from sklearn.base import BaseEstimator
 from sklearn.utils.validation import check_is_fitted
 
+from fenceline.certificate.advice import advice
 from fenceline.certificate.certify import Certificate
 from fenceline.certificate.finalists import Delivered, Preference, Refit, search_room
 from fenceline.certificate.holdout import set_aside
@@ -256,7 +257,7 @@ class FencelineEstimator(CallbackSupportMixin, BaseEstimator):  # type: ignore[m
             self._infeasible(
                 "No pipeline that the search found feasible is confirmed by unseen rows.\n"
                 f"{best.certificate}\n"
-                "Tighten the bounds of the search, give it more rows, or loosen the constraint.",
+                f"{advice(best.certificate, self.best_metrics_)}",
                 best.certificate,
             )
 

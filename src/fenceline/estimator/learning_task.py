@@ -12,6 +12,7 @@ from fenceline.estimator.fence import fence, objective_metric
 from fenceline.estimator.second_table import Given
 from fenceline.metrics.metric import PipelineMetric
 from fenceline.metrics.ranges import check_bound
+from fenceline.metrics.resources import warn_of_single_rows
 from fenceline.metrics.scores import for_numbers
 from fenceline.metrics.trial import Grouping, Rows, Table, Task, take
 from fenceline.pipelines.cross_validation import CrossValidation, Folds
@@ -107,6 +108,7 @@ def pose(estimator: Any, given: Given) -> LearningTask:
     check_consistent(constraints)
     for constraint in constraints:
         check_bound(constraint, metrics[constraint.metric])
+        warn_of_single_rows(constraint, metrics[constraint.metric])
     needed = {name for metric in metrics.values() for name in metric.groups}
     known = check.check_groups(X, given.groups, needed)
     table = Table(

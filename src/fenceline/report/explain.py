@@ -1,5 +1,6 @@
 """A search in plain words: why this pipeline, what the fence costs, what was tried, how sure it is."""
 
+import math
 from collections import Counter
 from collections.abc import Iterator, Mapping
 from dataclasses import asdict, dataclass
@@ -27,7 +28,7 @@ class Cost:
 
     constraint: str
     price: float
-    """By how much the objective falls per unit the bound is loosened."""
+    """By how much the objective falls per unit the bound is loosened; NaN if nothing is inside."""
     step: float
     """A tenth of the constraint's scale ..."""
     gain: float
@@ -140,10 +141,12 @@ class Explanation:
         # Less than what is printed of the objective is nothing to speak of.
         least = 1e-5 * abs(self.lowest or 0.0)
         felt = [cost for cost in self.costs if cost.gain > least]
-        if self.pipeline is not None and not felt:
+        if self.pipeline is not None and not felt and self.moves:
+            yield "Small moves of the bounds would change nothing; larger ones would:"
+        elif self.pipeline is not None and not felt:
             yield (
-                "By its price no constraint presses on this pipeline: small moves of the bounds would "
-                "change nothing."
+                "Nothing: no constraint presses on this pipeline, and none that was measured outside "
+                "the fence is better."
             )
         for i, cost in enumerate(felt):
             head = "Most expensive" if i == 0 else "Then"
@@ -157,7 +160,7 @@ class Explanation:
                 f"Moving {bounds} would have admitted {move.pipeline}, measured with {self.objective} "
                 f"{move.objective:.5g}."
             )
-        if self.pipeline is not None and not self.moves:
+        if self.pipeline is not None and felt and not self.moves:
             yield "No pipeline that was measured outside the fence is better."
 
     def _trials(self) -> Iterator[str]:
@@ -220,11 +223,11 @@ def explain(
         result.message,
         result.best.objective if result.best is not None else None,
         _rival(subject) if found else None,
-        _costs(problem, prices or result.prices),
+        _costs(problem, (prices or result.prices) if found else {}),
         tuple(_moves(result)),
         tuple(_tried(result)),
         dict(failures.most_common(_MOST_REASONS)),
-        sum(e.status == "cancelled" for e in result.full),
+        sum(e.status == "cancelled" for e in result.evaluations),
         tuple(_sureness(certificate, subject, problem, found)),
         subject.threshold if found else None,
     )
@@ -247,9 +250,10 @@ def _rival(subject: Subject) -> Move | None:
 def _costs(problem: Problem, prices: Mapping[str, float]) -> tuple[Cost, ...]:
     costs = []
     for constraint in problem.constraints:
-        price, step = prices.get(str(constraint), 0.0), _LOOSENED * constraint.scale
+        # Without a pipeline inside there is nothing that a bound could cost.
+        price, step = prices.get(str(constraint), math.nan), _LOOSENED * constraint.scale
         costs.append(Cost(str(constraint), price, step, price * step))
-    return tuple(sorted(costs, key=lambda cost: -cost.gain))
+    return tuple(sorted(costs, key=lambda cost: -cost.gain if cost.gain > 0 else 0.0))
 
 
 def _moves(result: Result) -> Iterator[Move]:

@@ -89,7 +89,7 @@ class Subject:
         if not self.members:
             return ()
         result = self.result
-        return standings(result.problem.constraints, self.metrics, self.errors, result.prices)
+        return standings(result.problem.constraints, self.metrics, self.errors, result.known_prices)
 
     def presents(self, evaluation: Evaluation) -> bool:
         """Tell whether an evaluation is of a pipeline presented."""

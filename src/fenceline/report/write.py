@@ -90,7 +90,7 @@ def render(subject: Subject, title: str) -> str:
         leaders=sections.leaders(result),
         feasible=sum(e.feasible for e in result.full),
         measured=sum(e.ok for e in result.full),
-        looks=len(result.evaluations) - len(result.full),
+        looks=result.looks,
         # A metric bounded from both sides is one column.
         metrics=list(dict.fromkeys(c.metric for c in result.problem.constraints)),
         failures=sections.failures(result),

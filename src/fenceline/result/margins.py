@@ -1,5 +1,6 @@
 """How a measured pipeline stands to each side of the fence."""
 
+import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
@@ -15,7 +16,7 @@ class Standing:
     error: float
     """Standard error of the value; 0 where it is exact."""
     price: float
-    """By how much the objective falls per unit the bound is loosened."""
+    """By how much the objective falls per unit the bound is loosened; NaN where nothing is inside."""
 
     @property
     def margin(self) -> float:
@@ -36,6 +37,6 @@ def standings(
 ) -> tuple[Standing, ...]:
     """Return how what was measured of one pipeline stands to every constraint."""
     return tuple(
-        Standing(c, metrics[c.metric], errors.get(c.metric, 0.0), prices.get(str(c), 0.0))
+        Standing(c, metrics[c.metric], errors.get(c.metric, 0.0), prices.get(str(c), math.nan))
         for c in constraints
     )

@@ -1,5 +1,6 @@
 """A result as a small card of HTML, for notebooks; every text in it is escaped."""
 
+import math
 from collections.abc import Sequence
 
 from markupsafe import Markup
@@ -46,4 +47,5 @@ def _table(fence: Sequence[Standing]) -> Markup:
 
 def _cells(s: Standing) -> tuple[str, ...]:
     numbers = (f"{s.value:.4g}", f"{s.margin:.3g}")
-    return (str(s.constraint), *numbers, "✓ yes" if s.holds else "✕ no", f"{s.price:.3g}")
+    price = "–" if math.isnan(s.price) else f"{s.price:.3g}"
+    return (str(s.constraint), *numbers, "✓ yes" if s.holds else "✕ no", price)

@@ -45,8 +45,13 @@ class Result:
 
     @cached_property
     def full(self) -> Sequence[Evaluation]:
-        """The full measurements, in order; what is left of the evaluations are looks."""
-        return tuple(e for e in self.evaluations if not e.look)
+        """The full measurements, in order: no looks, and nothing that the end of the budget cut short."""
+        return tuple(e for e in self.evaluations if not e.look and e.status != "cancelled")
+
+    @property
+    def looks(self) -> int:
+        """How many cheap looks there were, with a part of the rows."""
+        return sum(e.look for e in self.evaluations)
 
     @cached_property
     def pipelines(self) -> Sequence[Evaluation]:
@@ -123,7 +128,7 @@ class Result:
     @property
     def counted(self) -> str:
         """How many evaluations there were, and how many looks, in words."""
-        looks = len(self.evaluations) - len(self.full)
+        looks = self.looks
         plural = "" if looks == 1 else "s"
         return f"{len(self.full):,} evaluations" + (f" and {looks:,} look{plural}" if looks else "")
 
@@ -138,6 +143,11 @@ class Result:
             if self.iterations
             else {str(c): 0.0 for c in self.problem.constraints}
         )
+
+    @property
+    def known_prices(self) -> Mapping[str, float]:
+        """The prices at the best pipeline; empty if nothing is inside, for then nothing has one."""
+        return {} if self.best is None else self.prices
 
     def to_frame(self) -> "pd.DataFrame":
         """Return one row per evaluation: choices, hyper-parameters, metrics, verdict, time."""
@@ -167,7 +177,7 @@ class Result:
 
         shown = self.best or self.nearest_miss
         fence = (
-            standings(self.problem.constraints, shown.metrics, shown.errors, self.prices)
+            standings(self.problem.constraints, shown.metrics, shown.errors, self.known_prices)
             if shown
             else ()
         )
