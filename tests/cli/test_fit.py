@@ -132,6 +132,29 @@ def test_infeasible_fit_says_what_to_loosen_and_leaves_no_model(cli, toy, tmp_pa
     assert "nothing to certify" in explained.stdout
 
 
+def test_fit_and_explain_count_the_same_pipelines(cli, toy, tmp_path):
+    """Where time is too short for a search, one pipeline is measured that no journal holds."""
+    out = tmp_path / "run"
+    words = ["--target", "label", *QUICK, "--seconds", 0.01, "--workers", 1, "--out", out]
+    result = cli("fit", toy, *words, "-c", "size_mb <= 1e-6")
+    assert result.exit_code == 3
+    told = " ".join(result.stdout.split())
+    assert "1 pipeline measured in" in told
+    miss = told[told.index("None of 1 pipelines") : told.index("; or give a larger budget")]
+    assert miss in " ".join(cli("explain", out).stdout.split())
+    [line] = json.loads((out / "summary.json").read_text())["constraints"]
+    assert line["price"] is None, "nothing is inside, so nothing has a price"
+
+
+def test_what_cannot_be_is_refused_before_anything_is_written(cli, toy, tmp_path):
+    out = tmp_path / "run"
+    for words in (("--objective", "speling"), ("-c", "accuracy >= 80")):
+        result = cli("fit", toy, "--target", "label", "--out", out, *words)
+        assert result.exit_code == 2
+        assert "Writing" not in result.output
+        assert not out.exists()
+
+
 def test_refused_certificate_is_remembered(cli, finished, tmp_path):
     """A pipeline that unseen rows refuse leaves no model, yet explain must know of the refusal."""
     run = tmp_path / "run"

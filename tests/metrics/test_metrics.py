@@ -14,6 +14,7 @@ from sklearn.preprocessing import StandardScaler
 from fenceline import metrics
 from fenceline.errors import DefinitionError, MeasurementError
 from fenceline.metrics import Table, Trial, as_metric, parse
+from fenceline.metrics.resources import warn_of_single_rows
 from fenceline.problem.constraint import Constraint, parse_constraint
 
 
@@ -325,3 +326,19 @@ def test_all_rows_of_a_table_are_the_table_and_not_a_copy():
     turned = table.take(np.array([2, 1, 0]))
     np.testing.assert_array_equal(turned.X[:, 0], [4.0, 2.0, 0.0])
     assert len(table.take(np.array([1])).y) == 1
+
+
+@pytest.mark.parametrize(
+    ("text", "warned"),
+    [
+        ("latency_us <= 5", True),
+        ("latency_us <= 500", False),
+        ("latency_us(batch=1000) <= 5", False),
+        ("latency_us >= 5", False),
+        ("size_mb <= 5", False),
+    ],
+)
+def test_a_bound_for_batches_on_single_rows_is_told_before_the_search(text, warned, recwarn):
+    constraint = parse_constraint(text)
+    warn_of_single_rows(constraint, parse(constraint.metric))
+    assert [("batch=1000) <= 5" in str(w.message)) for w in recwarn] == [True] * warned

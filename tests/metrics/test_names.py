@@ -34,7 +34,9 @@ def trial():
 )
 def test_an_error_by_its_name_is_the_error_and_smaller_is_better(trial, name, function):
     metric = metrics.parse(name)
-    assert metric.value(trial) == pytest.approx(function(trial.table.y, trial.answers.predict(trial.rows)))
+    assert metric.value(trial) == pytest.approx(
+        function(trial.table.y, trial.answers.predict(trial.rows))
+    )
     assert not metric.larger_is_better
     assert objective_metric(name, "regression") is not None
     assert objective_metric(name, "regression").value(trial) == metric.value(trial)

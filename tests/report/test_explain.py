@@ -56,7 +56,7 @@ def section(explanation, title):
 def test_why_names_the_pipeline_its_value_and_the_best_of_another_kind():
     text = section(explain(FOUND), "Why this pipeline")
     assert "none -> knn(k=5)" in text
-    assert "smallest loss, 0.2, of the 2 pipelines inside the fence; 6 were measured" in text
+    assert "smallest loss, 0.2, of the 2 pipelines inside the fence; 5 were measured" in text
     assert "none -> bayes, with 0.3" in text
 
 
@@ -74,8 +74,25 @@ def test_loosening_names_what_was_measured_outside_the_fence():
     [move] = explanation.moves
     assert (move.objective, move.bounds) == (0.1, {"latency_us <= 10": 14.0})
     text = section(explanation, "What the fence costs")
-    assert "no constraint presses" in text
+    assert "presses" not in text
+    assert "Small moves of the bounds would change nothing; larger ones would:" in text
     assert "Moving latency_us <= 10 to 14 would have admitted none -> knn(k=9)" in text
+
+
+def test_a_fence_that_costs_nothing_is_said_to_cost_nothing():
+    text = section(explain(Result(PROBLEM, (BAYES, BEST), "seconds", 3.0)), "What the fence costs")
+    assert text.split() == (
+        "Nothing: no constraint presses on this pipeline, and none that was measured outside the "
+        "fence is better."
+    ).split()
+
+
+def test_where_nothing_is_inside_no_constraint_has_a_price():
+    explanation = explain(Result(PROBLEM, (SLOW,), "evaluations", 1.0), prices=PRICES)
+    assert all(np.isnan(cost.price) for cost in explanation.costs)
+    text = section(explanation, "What the fence costs")
+    assert text.strip().startswith("Moving latency_us <= 10 to 14")
+    assert "presses" not in text
 
 
 def test_tried_counts_algorithms_and_failures_by_reason():
@@ -83,7 +100,7 @@ def test_tried_counts_algorithms_and_failures_by_reason():
     [knn, bayes] = explanation.tried  # a module with one algorithm is no choice
     assert (knn.algorithm, knn.evaluations, knn.feasible, knn.failed, knn.best) == (
         "knn",
-        5,
+        4,
         1,
         2,
         0.2,

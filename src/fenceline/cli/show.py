@@ -51,8 +51,9 @@ def notes() -> Iterator[None]:
 
 def answer(console: Console, summary: dict[str, Any], directory: Path) -> None:
     """Print the verdict first, then the pipeline, the fence, and where everything is."""
+    plural = "" if summary["evaluations"] == 1 else "s"
     spent = (
-        f"{summary['evaluations']} pipelines measured in {summary['seconds']:.0f} s, "
+        f"{summary['evaluations']} pipeline{plural} measured in {summary['seconds']:.0f} s, "
         f"{summary['feasible_fraction']:.0%} of them inside the fence."
     )
     if summary["ended"] == "interrupted":

@@ -56,7 +56,7 @@ def algorithms(result: Result) -> dict[str, list[Tried]]:
         if len(module.algorithms) == 1:
             continue
         tried: dict[str, list[Evaluation]] = {a.name: [] for a in module.algorithms}
-        for e in result.evaluations:
+        for e in (e for e in result.evaluations if e.status != "cancelled"):
             tried[e.configuration[module.name].algorithm].append(e)
         rows = [_tried(name, evaluations) for name, evaluations in tried.items()]
         found[module.name] = sorted(rows, key=lambda r: (not r.times, r.best, r.typical))
