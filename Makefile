@@ -87,7 +87,7 @@ bench-constraints: $(PEERS_READY)  ## constrained problems against every rival, 
 	@$(PEERS)/bin/python -m benchmarks.constraints $(ARGS)
 	@$(PEERS)/bin/python -m benchmarks.credit_fence --minutes 15
 
-bench-ablation: $(READY)  ## what multipliers bring: the default with and without them, and ADMM(), with constraints and without
+bench-ablation: $(READY)  ## the default and ADMM() on the same surrogate, with constraints and without
 	@$(BIN)/python -m benchmarks.multipliers $(ARGS)
 
 MINUTES ?= 5

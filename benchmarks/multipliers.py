@@ -1,4 +1,4 @@
-"""What multipliers bring: the default with and without them, and ADMM on the same surrogate.
+"""The default, without multipliers, and ADMM on the same surrogate, where multipliers steer the search.
 
 Run ``python -m benchmarks.multipliers`` from the root. Runs that are there already are not
 repeated, all problems of one seed come before the next, and ``--report-only`` reads them at any
@@ -11,7 +11,6 @@ import argparse
 import os
 import sys
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 
@@ -20,7 +19,6 @@ os.environ.setdefault("OMP_NUM_THREADS", "1")
 os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
 
 import numpy as np
-from numpy.typing import NDArray
 
 from benchmarks.constraints import collect
 from benchmarks.constraints_plan import CELLS, FIRST_SEED, SEEDS
@@ -30,32 +28,14 @@ from benchmarks.optimiser_plan import TUNING_SEEDS, Line, jobs_of
 from benchmarks.optimiser_tables import Results
 from fenceline import ADMM, StructuredBO
 from fenceline.problems import artificial
-from fenceline.search.lagrangian import Lagrangian
-from fenceline.search.structured.data import Data
 
 EVALUATIONS = 100
 FREE = "free"
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class PlainOrder(StructuredBO):
-    """The default without multipliers: feasible pipelines by loss, then the others by violation."""
-
-    def _best_first(self, data: Data, lagrangian: Lagrangian) -> NDArray[np.intp]:
-        constraints = data.problem.constraints
-        tolerances, scales = (
-            np.array([getattr(c, n) for c in constraints]) for n in ("tolerance", "scale")
-        )
-        equal = np.array([c.equality for c in constraints], dtype=np.bool_)
-        beyond = np.where(equal, np.abs(data.excess), data.excess) - tolerances
-        violation = (np.maximum(beyond, 0.0) / scales).sum(axis=1)
-        return np.lexsort((data.loss, violation))
-
-
-MULTIPLIERS = Curve("StructuredBO, elites by multipliers", StructuredBO)
-PLAIN = Curve("StructuredBO, elites in plain order", PlainOrder)
+DEFAULT = Curve("StructuredBO()", StructuredBO)
 LOOP = Curve("ADMM()", ADMM)
-CURVES = (MULTIPLIERS, PLAIN, LOOP)
+CURVES = (DEFAULT, LOOP)
 
 
 def plan_of(curves: Sequence[Curve], cells: Sequence[str]) -> list[Line]:
@@ -76,16 +56,15 @@ def table(results: Results, cells: Sequence[str]) -> str:
 
     Each pair is compared on the problems that both have run; medians are over all that a curve has.
     """
-    others = (PLAIN, LOOP)
-    heads = ["problems", *(c.name for c in CURVES), *(f"{c.name}: better / worse" for c in others)]
+    heads = ["problems", *(c.name for c in CURVES), f"{LOOP.name}: better / worse"]
     lines = [f"| {' | '.join(heads)} |", "|" + "---|" * len(heads)]
     for cell in cells:
         curves = results.get(cell, {})
-        if MULTIPLIERS.name not in curves:
+        if DEFAULT.name not in curves:
             continue
         medians = [_median(curves.get(c.name, {})) for c in CURVES]
-        versus = [_versus(curves.get(c.name, {}), curves[MULTIPLIERS.name]) for c in others]
-        lines.append(f"| {' | '.join([cell, *medians, *versus])} |")
+        versus = _versus(curves.get(LOOP.name, {}), curves[DEFAULT.name])
+        lines.append(f"| {' | '.join([cell, *medians, versus])} |")
     return "\n".join(lines)
 
 

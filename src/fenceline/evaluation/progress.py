@@ -200,10 +200,9 @@ def _bar(share: float, colour: str) -> ProgressBar:
 
 def _residuals(iterate: Iterate) -> str:
     prices = [f"{name} costs {price:.2g}" for name, price in iterate.prices.items() if price]
-    residuals = (
-        f"residuals {iterate.primal_residual:.2g} primal, {iterate.dual_residual:.2g} dual, "
-        f"rho {iterate.rho:.3g}"
-    )
+    residuals = f"residuals {iterate.primal_residual:.2g} primal, {iterate.dual_residual:.2g} dual"
+    if iterate.rho:  # the default has no penalty
+        residuals += f", rho {iterate.rho:.3g}"
     return "; ".join([residuals, *prices])
 
 

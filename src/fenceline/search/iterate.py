@@ -20,6 +20,7 @@ class Iterate:
     u: NDArray[np.float64]
     mu: NDArray[np.float64]
     rho: float
+    """The penalty; 0 where a search has none."""
     primal_residual: float
     """How far theta_d is from delta, and g + u from eps."""
     dual_residual: float

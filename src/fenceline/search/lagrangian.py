@@ -57,6 +57,12 @@ class Scales:
             ),
         )
 
+    def prices(self, problem: Problem, mu: Array) -> dict[str, float]:
+        """Return what one unit of each bound is worth in objective: multipliers, unscaled."""
+        with np.errstate(over="ignore"):  # past the largest float a price is infinite
+            worth = mu * self.loss / self.constraints
+        return {str(c): float(p) for c, p in zip(problem.constraints, worth, strict=True)}
+
 
 @dataclass(frozen=True, slots=True)
 class Lagrangian:
@@ -102,12 +108,6 @@ class Lagrangian:
         with np.errstate(over="ignore"):
             penalties = 0.5 * self.rho * np.einsum("ij,ij->i", lack, lack)
         return np.asarray(np.clip(losses, -1e300, 1e300) + np.clip(penalties, 0.0, 1e300))
-
-    def prices(self, mu: Array) -> dict[str, float]:
-        """Return what one unit of each bound is worth in objective: multipliers, unscaled."""
-        with np.errstate(over="ignore"):  # past the largest float a price is infinite
-            worth = mu * self.scales.loss / self.scales.constraints
-        return {str(c): float(p) for c, p in zip(self.problem.constraints, worth, strict=True)}
 
 
 def slack_bounds(problem: Problem, *, as_seed: bool = False, raw: bool = False) -> Array:

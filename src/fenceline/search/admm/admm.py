@@ -202,7 +202,7 @@ class ADMM:
             primal = math.hypot(*gap, *lack)
             dual = float(rho * np.linalg.norm(delta - delta_old))
             state = (z, theta, delta, lam, np.zeros_like(mu) if u is None else u, mu, rho)
-            prices = lagrangian.prices(mu)
+            prices = lagrangian.scales.prices(problem, mu)
             yield Iterate(t, *state, primal, dual, len(evaluator.history), prices)
             if self.balance:
                 rho *= 2.0 if primal > 10.0 * dual else 0.5 if dual > 10.0 * primal else 1.0

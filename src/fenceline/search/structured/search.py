@@ -25,8 +25,7 @@ from fenceline.problem.problem import Evaluator, Problem
 from fenceline.problem.rule_sampling import MOST_ENUMERATED
 from fenceline.problem.starts import space_starts
 from fenceline.search.iterate import Iterate
-from fenceline.search.lagrangian import Lagrangian, Scales, slack_bounds
-from fenceline.search.precision import Adaptive, Fixed
+from fenceline.search.lagrangian import Scales, slack_bounds
 from fenceline.search.structured.acquisition import ConstrainedImprovement
 from fenceline.search.structured.data import Data
 from fenceline.search.structured.fidelity import MultiFidelity
@@ -47,6 +46,9 @@ _DESIGN = 5
 # looked at with fewer rows, all are.
 _AT_ONCE = 8
 
+# Between two readings of what the constraints cost; what is left of the starts is measured in turn.
+_PROPOSALS = 2
+
 # A search that goes right up to the fence finds pipelines that other rows confirm half of the time.
 # Where the errors of the constraints are known, one proposal in three stays inside by so many of
 # them as it takes to be certified, so that a good pipeline can be; docs/decisions/0007.
@@ -62,11 +64,6 @@ class StructuredBO:
 
     Parameters
     ----------
-    rho, precision : float, Adaptive or Fixed
-        The acquisition is climbed from the best pipelines known, sorted by the augmented
-        Lagrangian: `rho` is the penalty of a squared, scaled violation, doubled while the best merit
-        is infeasible; `precision` the evaluations between two updates of the multipliers. Nothing
-        else depends on them.
     search : Search
         How thoroughly the acquisition is maximised.
     transform : bool
@@ -79,8 +76,6 @@ class StructuredBO:
         right for a fifth of all rows.
     """
 
-    rho: float = 1.0
-    precision: Adaptive | Fixed = Fixed(2)  # noqa: RUF009 - frozen
     search: Search = Search()  # noqa: RUF009 - frozen
     transform: bool = True
     failures: bool = True
@@ -103,51 +98,23 @@ class StructuredBO:
             for configuration in _design(problem, starts, _AT_ONCE, rng):
                 evaluator.submit(configuration)
 
-        mu, rho, t = np.zeros(len(problem.constraints)), self.rho, 0
+        t = 0
         while True:
-            scales = Scales.observed(problem, evaluator.history)
-            for _ in range(self.precision(t)):
+            for _ in range(_PROPOSALS):
                 models.refresh()
-                lagrangian = Lagrangian(problem, scales, rho, mu, slack_bounds(problem))
                 with one_thread():
-                    configuration, fidelity = self._propose(models, lagrangian, rows, rng)
+                    configuration, fidelity = self._propose(models, rows, rng)
                 evaluator.submit(configuration, fidelity)
             if starts:
                 evaluator.submit(starts.popleft())
-
-            # Multipliers: the minimiser of the merit over everything measured shows what the
-            # constraints still lack; where it is infeasible, the penalty was too weak. As soon as
-            # something feasible is known, the models tell what the constraints press with there.
             models.refresh()
             if data.ok.any():
-                merits = lagrangian.merits(data.losses(scales), data.excesses(scales))
-                best = int(np.argmin(merits))
-                excess = data.excesses(scales)[best]
-                u = lagrangian.slack(excess)
-                lack = excess + u
-                pressed = multipliers(models, scales)
-                mu = mu + rho * lack if pressed is None else pressed
-                z, theta = data.row(best)
-                if np.any(excess > 0.0):
-                    rho = min(2.0 * rho, 1e6 * self.rho)
-                nothing = np.zeros(0)
-                prices = lagrangian.prices(mu)
-                yield Iterate(
-                    t, z, theta, nothing, nothing, u, mu, rho, math.hypot(*lack), 0.0,
-                    len(evaluator.history), prices,
-                )  # fmt: skip
+                yield _state(t, models)
             t += 1
-
-    def _best_first(self, data: Data, lagrangian: Lagrangian) -> NDArray[np.intp]:
-        """Return the successful evaluations in the order in which the search starts from them."""
-        scales = lagrangian.scales
-        merits = lagrangian.merits(data.losses(scales), data.excesses(scales))
-        return np.argsort(merits, kind="stable")
 
     def _propose(
         self,
         models: Models,
-        lagrangian: Lagrangian,
         rows: MultiFidelity | None,
         rng: np.random.Generator,
     ) -> tuple[Configuration, float]:
@@ -161,7 +128,7 @@ class StructuredBO:
             acquisition = ConstrainedImprovement.of(
                 models, learn_failures=self.failures, room=self.room if cautious else 0.0
             )
-            order = np.flatnonzero(data.ok)[self._best_first(data, lagrangian)]
+            order = np.flatnonzero(data.ok)[data.best_first]
             z, theta = data.z[order], data.theta[order]
             if rows is not None:
                 acquisition = rows.priced(acquisition)
@@ -189,6 +156,24 @@ class StructuredBO:
             for configuration in new:
                 return configuration, 1.0
         return _anything_new(problem, evaluator, rng), 1.0
+
+
+def _state(t: int, models: Models) -> Iterate:
+    """Return where the search stands: the best pipeline, and what the constraints press with there."""
+    data, problem = models.data, models.data.problem
+    scales = Scales.observed(problem, data.evaluator.history)
+    best = int(data.best_first[0])
+    z, theta = data.row(best)
+    excess = data.excesses(scales)[best]
+    slack = np.minimum(np.maximum(-excess, 0.0), slack_bounds(problem))
+    pressed = multipliers(models, scales)
+    mu = np.zeros(len(excess)) if pressed is None else pressed
+    nothing = np.zeros(0)
+    lack = math.hypot(*(excess + slack))
+    return Iterate(
+        t, z, theta, nothing, nothing, slack, mu, 0.0, lack, 0.0,
+        len(data.evaluator.history), scales.prices(problem, mu),
+    )  # fmt: skip
 
 
 def _design(
