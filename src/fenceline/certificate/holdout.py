@@ -1,4 +1,4 @@
-"""Which rows are kept from the search, for the certificate: as many as its rarest cell needs."""
+"""Which rows are kept from the search, for the certificate: as many as bounds and rarest cells ask for."""
 
 from collections.abc import Mapping, Sequence
 from statistics import NormalDist
@@ -16,12 +16,12 @@ from fenceline.problem.constraint import Constraint
 SHARES = (0.15, 0.40)
 """The smallest and the largest share of the rows that is kept from the search unless told otherwise."""
 CELL_ROWS = 400
-"""Rows wanted in the rarest cell where a bound says nothing about errors."""
-REACHED = 0.25
-"""How much of the way to its bound the test of a rate, or of a difference of rates, may reach.
+"""Rows wanted in the rarest cell at least: a rate of 0.1 is then known with a standard error of 0.015."""
+REACHED = 1 / 3
+"""How much of the way from a bound to 0, or to 1, the test of a rate or of a difference of rates may reach.
 
-With 400 rows in the smallest group, a difference of at most 0.1 between selection rates is known with an
-error of 0.035: what can be certified then keeps more than half of the bound free."""
+With 400 rows in the smallest group, a difference of at most 0.1 between selection rates has an error of
+0.03: what can be certified then keeps half of the bound free."""
 _LIKELY = 0.3
 """A rate, where nothing is known of it."""
 FEWEST_ROWS = 100
@@ -118,7 +118,7 @@ def _share(table: Table, metric: PipelineMetric, constraint: Constraint, reach: 
         return CELL_ROWS / rarest
     # A difference has the errors of two rates, of which little is known beforehand.
     variance = bound * (1 - bound) if metric.contrast == "none" else 2 * _LIKELY * (1 - _LIKELY)
-    return variance * (reach / (REACHED * free)) ** 2 / rarest
+    return max(CELL_ROWS, variance * (reach / (REACHED * free)) ** 2) / rarest
 
 
 def _rarest_cell(table: Table, metric: PipelineMetric) -> int:

@@ -11,7 +11,7 @@ import numpy as np
 from fenceline.certificate.bounds import risk_of_each
 from fenceline.certificate.candidates import Growth, Rooms, options, typical_errors
 from fenceline.certificate.refits import GRACE_SECONDS, Fitted, Refits, seconds_of_fit
-from fenceline.certificate.sequence import Option, fixed_sequence, walk
+from fenceline.certificate.sequence import SAFE_ERRORS, Option, fixed_sequence, walk
 from fenceline.metrics.trial import Rows
 from fenceline.pipelines.cross_validation import CrossValidation
 from fenceline.pipelines.ensemble import Candidate
@@ -21,9 +21,6 @@ JOINT_CANDIDATES = 3
 """How many are tested where all bounds are to hold together; each takes its share of the risk."""
 LOOKS = 3
 """How many are measured where none is certified, to find one that is inside on unseen rows, too."""
-SAFE_ERRORS = 1.0
-"""Standard errors inside the fence, by all rows together, that count as safe where nothing is certified: five in six
-such models are inside. Beyond that, certainty that no certificate can give is not worth a weaker model."""
 FAILED_BEFORE = "a safer pipeline was not confirmed, and the sequence of tests ended there"
 FOR_COMPARISON = "measured for comparison, after the sequence of tests had ended"
 
@@ -89,14 +86,19 @@ class Selection:
     def _without_certificate(self, refits: Refits, inside: Sequence[Option]) -> None:
         """Measure the best that is likely to be safe, then safer ones until one is so on unseen rows, too."""
         for errors in (SAFE_ERRORS, 2 * SAFE_ERRORS, math.inf):
-            enough = [option for option in inside if option.room >= errors]
-            best = min(enough, key=lambda o: o.worth) if enough else max(inside, key=_safest)
+            left = [option for option in inside if not refits.failed(option)]
+            if not left:
+                return
+            enough = [option for option in left if option.room >= errors]
+            best = min(enough, key=lambda o: o.worth) if enough else max(left, key=_safest)
             known = _known(refits, best)
             if known is None and len(refits.tried) < LOOKS:
                 refits.look(best, FAILED_BEFORE)
                 known = _known(refits, best)
             if known is not None and is_safe(known):
                 return
+        if not refits.tried:
+            self.first_of(refits, sorted(inside, key=_safest, reverse=True))
 
     def _line(
         self, refits: Refits, candidates: Sequence[Candidate], inside: Sequence[Option]
@@ -126,10 +128,6 @@ class Selection:
             ]
 
     def _planned(self, inside: Sequence[Option]) -> list[Option]:
-        safe = [option for option in inside if option.room >= SAFE_ERRORS]
-        if safe and max(option.room for option in safe) < self.reach:
-            # Whatever is tested is more likely to fail than to pass: then what would be delivered anyway.
-            return [min(safe, key=lambda o: o.worth)]
         return fixed_sequence(
             inside,
             self.reach,
