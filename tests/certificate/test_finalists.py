@@ -129,7 +129,8 @@ def test_several_thresholds_of_one_pipeline_need_one_fit(monkeypatch):
     ]
     delivered = stage.best([given], inside)
     assert delivered.best.option.log_odds == 1.0
-    assert [f.threshold for f in delivered.finalists] == [2.0, 1.0, 0.5]
+    # That the safer threshold passed goes without saying.
+    assert [f.threshold for f in delivered.finalists] == [1.0, 0.5]
     chosen = delivered.best.trial.pipeline.predict(X)
     assert np.array_equal(chosen, GaussianNB().fit(X, Y).predict_proba(X)[:, 1] >= expit(1.0))
 
@@ -159,6 +160,32 @@ def test_where_none_is_certified_the_best_that_is_safe_enough_is_the_model(monke
     verdicts = [("feasible", 0.94), ("feasible", 0.95), ("feasible", 0.95)]
     stage = refit(["e", "c", "a"], verdicts, monkeypatch, joint=True)
     assert delivered_by(stage, options(1, 1, 1, 1, 1)).best.trial.pipeline == "e"
+
+
+def with_rooms(*rooms):
+    """Return options of different pipelines, the best first, with the room that they have."""
+    given = candidates(*[1] * len(rooms))
+    return [Option(c, c.metrics["loss"], r, c.metrics) for c, r in zip(given, rooms, strict=True)]
+
+
+def test_where_the_safest_fails_the_best_that_is_likely_to_be_safe_is_measured_next(monkeypatch):
+    stage = refit(["e", "b"], [("feasible", 0.5)] * 2, monkeypatch)
+    delivered = delivered_by(stage, with_rooms(0.5, 1.1, 1.6, 2.2, 5.0))
+    assert delivered.best.trial.pipeline == "b"
+    assert [f.objective for f in delivered.finalists] == [0.4, 0.1]
+    # On unseen rows it is beyond its bound: then one with twice the room.
+    verdicts = [("feasible", 0.5), ("infeasible", 1.1), ("feasible", 0.5)]
+    stage = refit(["e", "b", "d"], verdicts, monkeypatch)
+    assert delivered_by(stage, with_rooms(0.5, 1.1, 1.6, 2.2, 5.0)).best.trial.pipeline == "d"
+
+
+def test_where_no_test_is_likely_to_pass_it_begins_with_the_best_that_is_safe(monkeypatch):
+    stage = refit(["b", "a"], ["certified", "feasible"], monkeypatch)
+    delivered = delivered_by(stage, with_rooms(0.5, 1.1, 1.4, 1.6))
+    assert [(f.objective, f.verdict) for f in delivered.finalists] == [
+        (0.1, "certified"),
+        (0.0, "feasible"),
+    ]
 
 
 def test_a_candidate_that_cannot_be_fitted_makes_room_for_the_next(monkeypatch):

@@ -1,5 +1,7 @@
 """Decisions at many thresholds: counted at once, and the same as one by one."""
 
+from itertools import permutations
+
 import numpy as np
 import pytest
 from sklearn import metrics as theirs
@@ -7,6 +9,7 @@ from sklearn.linear_model import LogisticRegression
 
 from fenceline import metrics
 from fenceline.metrics.decisions import confusion, rate
+from fenceline.metrics.metric import REACH
 from fenceline.metrics.trial import Table, Trial
 from fenceline.pipelines.fitting.thresholds import decided
 
@@ -105,20 +108,34 @@ def test_errors_by_the_number_of_rows_are_those_of_resampled_rows(metric):
     sweep = metric.sweep(known, CUTS[3:4])
     error = metric.error(sweep.parts, sweep.variances)[0]
     even, rng = decided(known, 0.0), np.random.default_rng(0)
-    # The same groups stay apart: with three, the widest gap would change hands and be smaller in spread.
-    best = sweep.parts.reshape(metric.blocks, -1)
-    values = []
-    for _ in range(400):
-        parts = metric.parts(even, rng.integers(0, 600, 600))
-        if metric.contrast == "gap":
-            block = np.ptp(best, axis=1).argmax()
-            row = parts.reshape(metric.blocks, -1)[block]
-            values.append(row[best[block].argmax()] - row[best[block].argmin()])
-        elif metric.contrast == "ratio":
-            values.append(parts[best[0].argmin()] / parts[best[0].argmax()])
-        else:
-            values.append(metric.combine(parts))
-    assert error == pytest.approx(np.std(values), rel=0.2)
+    drawn = [metric.parts(even, rng.integers(0, 600, 600)) for _ in range(400)]
+    if metric.contrast == "none":
+        assert error == pytest.approx(np.std([metric.combine(p) for p in drawn]), rel=0.2)
+        return
+    # Of all pairs of groups, the one that leads farthest counts.
+    compare = {"gap": lambda a, b: a - b, "ratio": lambda a, b: 1 - a / b}[metric.contrast]
+    blocks = np.array(drawn).reshape(400, metric.blocks, -1)
+    at = sweep.parts.reshape(metric.blocks, -1)
+    ends = [
+        compare(at[k, i], at[k, j]) + REACH * np.std(compare(blocks[:, k, i], blocks[:, k, j]))
+        for k in range(metric.blocks)
+        for i, j in permutations(range(at.shape[1]), 2)
+    ]
+    value = metric.combine(sweep.parts[0])
+    value = 1 - value if metric.contrast == "ratio" else value
+    assert value + REACH * error == pytest.approx(max(ends), rel=0.2)
+
+
+def test_a_small_group_near_the_others_counts_in_the_error_of_a_gap():
+    metric = metrics.demographic_parity_difference("g")
+    parts, variances = np.array([0.30, 0.35, 0.33]), np.array([1e-4, 1e-4, 1e-4])
+    known = metric.error(parts, variances)
+    assert known == pytest.approx(np.sqrt(2e-4))
+    # The third group has few rows: at 2.5 errors its pair leads to .03 + 2.5 * .0806, not to .05 + .035.
+    variances[2] = 64e-4
+    assert metric.error(parts, variances) == pytest.approx(
+        (0.03 + 2.5 * np.sqrt(65e-4) - 0.05) / 2.5
+    )
 
 
 def test_weighted_rows_are_known_less_well_than_as_many_equal_ones():

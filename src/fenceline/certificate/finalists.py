@@ -5,23 +5,15 @@ import math
 import time
 import traceback
 import warnings
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from functools import cached_property
 from statistics import NormalDist
 from typing import Literal, TypeAlias
 
-import numpy as np
-
-from fenceline.certificate.bounds import risk_of_each
-from fenceline.certificate.candidates import Growth, Rooms, options, typical_errors
-from fenceline.certificate.refits import (
-    GRACE_SECONDS,
-    Finalist,
-    Fitted,
-    Refits,
-    seconds_of_fit,
-)
-from fenceline.certificate.sequence import Option, fixed_sequence, walk
+from fenceline.certificate.refits import GRACE_SECONDS, Finalist, Fitted, Refits
+from fenceline.certificate.selection import LOOKS, Selection, is_safe, risk_of_test
+from fenceline.certificate.sequence import Option
 from fenceline.certificate.usefulness import dummy_objective, useful
 from fenceline.errors import MeasurementError
 from fenceline.metrics.trial import Rows
@@ -32,20 +24,10 @@ from fenceline.problem.problem import Evaluation, Problem
 from fenceline.result.result import Result
 from fenceline.threads import one_thread
 
-JOINT_CANDIDATES = 3
-"""How many are tested where all bounds are to hold together; each takes its share of the risk."""
-LOOKS = 3
-"""How many are measured where none is certified, to find one that is inside on unseen rows, too."""
 SPARE = 0.6
 """Standard errors on unseen rows, beyond the reach of a test, that a search leaves."""
-FAILED_BEFORE = "a safer pipeline was not confirmed, and the sequence of tests ended there"
-FOR_COMPARISON = "measured for comparison, after the sequence of tests had ended"
-
 Preference: TypeAlias = Literal["certainty", "objective"]
 """The best that can be certified, or the best by the folds with its honest verdict."""
-SAFE_ERRORS = 1.0
-"""Standard errors inside the fence, by all rows together, that count as safe where nothing is certified: five in six
-such models are inside. Beyond that, certainty that no certificate can give is not worth a weaker model."""
 
 
 @dataclass(frozen=True)
@@ -127,7 +109,7 @@ class Refit:
         searched : CrossValidation
             Those folds, by which a dummy is measured, too.
         """
-        inside = [option for option in self._options(candidates, {}) if option.room >= 0]
+        inside = [option for option in self._selection.options(candidates, {}) if option.room >= 0]
         with warnings.catch_warnings(), one_thread(None):
             warnings.simplefilter("ignore")
             return useful(inside, self.problem, dummy_objective(searched, self.problem))
@@ -158,13 +140,14 @@ class Refit:
         )
         try:
             if not inside or not self.unseen.size:
-                self._first(refits, [_plain(c, self.problem) for c in candidates[:LOOKS]])
+                plain = [_plain(c, self.problem) for c in candidates[:LOOKS]]
+                self._selection.first_of(refits, plain)
             elif self.prefer == "objective":
-                self._first(refits, sorted(inside, key=lambda o: o.worth))
+                self._selection.first_of(refits, sorted(inside, key=lambda o: o.worth))
             elif self.joint:
-                self._together(refits, inside)
+                self._selection.together(refits, inside)
             else:
-                self._from_safe_to_bold(refits, candidates, inside)
+                self._selection.from_safe_to_bold(refits, candidates, inside)
         except KeyboardInterrupt:
             if not refits.tried:
                 raise
@@ -176,7 +159,7 @@ class Refit:
         certified = [fitted for fitted in refits.tried if fitted.rank == 0]
         best = min(certified, key=lambda f: f.option.worth, default=None)
         best = best or min(refits.tried, key=_without_certificate)
-        return Delivered(best, tuple(map(refits.finalist, refits.tried)))
+        return Delivered(best, tuple(map(refits.finalist, _worth_telling(refits.tried))))
 
     def first(self) -> tuple[Evaluation, Candidate]:
         """Measure the first pipeline of the space with a single fit, for want of time.
@@ -214,93 +197,12 @@ class Refit:
             (configuration,), metrics, seconds, trial=None if again else trial
         )
 
-    def _first(self, refits: Refits, line: Sequence[Option]) -> None:
-        """Test the first that can be fitted, and no other."""
-        for option in line:
-            refits.certified(option)
-            if refits.tried:
-                return
-
-    def _together(self, refits: Refits, inside: Sequence[Option]) -> None:
-        """Test a few, each at its share of the risk, so that all their bounds hold together."""
-        sequence = self._planned(inside)
-        refits.planned = JOINT_CANDIDATES
-        places = np.linspace(0, len(sequence) - 1, JOINT_CANDIDATES).round().astype(int)
-        for place in sorted(set(places.tolist())):
-            refits.certified(sequence[place])
-
-    def _from_safe_to_bold(
-        self, refits: Refits, candidates: Sequence[Candidate], inside: Sequence[Option]
-    ) -> None:
-        """Test a fixed sequence until one fails, then measure what else is worth knowing."""
-        passed = walk(self._line(refits, candidates, inside), refits.certified)
-        tried = {fitted.option.key for fitted in refits.tried}
-        left = [option for option in inside if option.key not in tried]
-        if passed and left:
-            # What certainty has cost is told with the best by the folds beside it.
-            best = min(left, key=lambda o: o.worth)
-            if best.worth < min(o.worth for o in passed):
-                refits.look(best, FOR_COMPARISON)
-        while not passed and left and len(refits.tried) < LOOKS:
-            safest = self._planned(left)[0]
-            refits.look(safest, FAILED_BEFORE)
-            left = [option for option in left if option.pipeline != safest.pipeline]
-
-    def _line(
-        self, refits: Refits, candidates: Sequence[Candidate], inside: Sequence[Option]
-    ) -> Iterator[Option]:
-        """Yield what to test next; when one has outgrown its bound, the others leave room for as much.
-
-        The order may depend on time, size and memory, for these do not depend on labels.
-        """
-        left = list(inside)
-        while left:
-            sequence = self._planned(left)
-            refits.planned = len(sequence)
-            for option in sequence:
-                yield option
-                if refits.outgrown:
-                    break
-            else:
-                return
-            tried = {fitted.option.key for fitted in refits.tried}
-            keys = {option.key for option in inside} - tried
-            passed = [fitted.option.worth for fitted in refits.tried if fitted.rank == 0]
-            best = min(passed, default=(math.inf, math.inf))
-            left = [
-                option
-                for option in self._options(candidates, refits.growth)
-                if option.key in keys and option.worth < best
-            ]
-
-    def _planned(self, inside: Sequence[Option]) -> list[Option]:
-        return fixed_sequence(
-            inside,
-            self._reach,
-            fit_seconds=lambda candidate: seconds_of_fit(candidate, self.measure),
-            seconds=self.deadline + GRACE_SECONDS - time.monotonic(),
+    @cached_property
+    def _selection(self) -> Selection:
+        risk = risk_of_test(self.problem, self.confidence, self.joint)
+        return Selection(
+            self.problem, self.measure, (self.search, self.unseen), risk, self.deadline
         )
-
-    def _options(self, candidates: Sequence[Candidate], growth: Growth) -> list[Option]:
-        measured = [candidate.metrics for candidate in candidates]
-        rooms = Rooms(
-            self.problem,
-            self.measure.metrics,
-            (self.search.size, self.unseen.size),
-            self._risk,
-            typical_errors(self.problem, measured),
-            growth,
-        )
-        most = max((m.get("folds", 1.0) for m in measured), default=1.0)
-        return [option for c in candidates for option in options(c, rooms, most)]
-
-    @property
-    def _risk(self) -> float:
-        return risk_of_test(self.problem, self.confidence, self.joint)
-
-    @property
-    def _reach(self) -> float:
-        return NormalDist().inv_cdf(1 - self._risk)
 
     @property
     def _simplest(self) -> Configuration:
@@ -330,12 +232,6 @@ def search_room(
     return (reach + SPARE) * math.sqrt(search.size / unseen.size)
 
 
-def risk_of_test(problem: Problem, confidence: float, joint: bool) -> float:
-    """Return how often one test may be wrong."""
-    statements = len(problem.constraints) * JOINT_CANDIDATES if joint else 1
-    return risk_of_each(confidence, statements)
-
-
 def _plain(candidate: Candidate, problem: Problem) -> Option:
     """Return a candidate as it is, where there is nothing to certify."""
     return Option(candidate, candidate.metrics[problem.objective], 0.0, candidate.metrics)
@@ -346,7 +242,17 @@ def _feasible(result: Result) -> list[Evaluation]:
     return sorted((e for e in result.full if e.feasible), key=lambda e: e.objective)
 
 
+def _worth_telling(tried: Sequence[Fitted]) -> list[Fitted]:
+    """Return what was tried, without thresholds that passed where a bolder one of the same pipeline passed next."""
+    followed = zip(tried, [*tried[1:], None], strict=True)
+    return [
+        one
+        for one, after in followed
+        if after is None or one.rank or after.rank or one.option.pipeline != after.option.pipeline
+    ]
+
+
 def _without_certificate(fitted: Fitted) -> tuple[int, bool, float, float]:
     """Return by what to choose where nothing is certified; smaller is better."""
-    safe = fitted.safety >= SAFE_ERRORS
+    safe = is_safe(fitted)
     return (fitted.rank, not safe, *(fitted.option.worth if safe else (-fitted.safety, 0.0)))

@@ -1,6 +1,7 @@
-"""Which rows are kept from the search, for the certificate: as many as its rarest cell needs."""
+"""Which rows are kept from the search, for the certificate: as many as bounds and rarest cells ask for."""
 
 from collections.abc import Mapping, Sequence
+from statistics import NormalDist
 from typing import NamedTuple
 
 import numpy as np
@@ -15,7 +16,14 @@ from fenceline.problem.constraint import Constraint
 SHARES = (0.15, 0.40)
 """The smallest and the largest share of the rows that is kept from the search unless told otherwise."""
 CELL_ROWS = 400
-"""Rows wanted in the rarest cell: a rate of 0.1 is then known with a standard error of 0.015."""
+"""Rows wanted in the rarest cell at least: a rate of 0.1 is then known with a standard error of 0.015."""
+REACHED = 1 / 3
+"""How much of the way from a bound to 0, or to 1, the test of a rate or of a difference of rates may reach.
+
+With 400 rows in the smallest group, a difference of at most 0.1 between selection rates has an error of
+0.03: what can be certified then keeps half of the bound free."""
+_LIKELY = 0.3
+"""A rate, where nothing is known of it."""
 FEWEST_ROWS = 100
 """Fewer rows in all are too few to keep any from the search."""
 
@@ -52,8 +60,8 @@ def set_aside(
     seed : int
         Of the draw.
     unseen : float or array of int, optional
-        The share to keep, or the rows themselves; by default as many as the rarest cell of the
-        constrained metrics needs, between 15 and 40 percent.
+        The share to keep, or the rows themselves; by default as many as the constraints need in
+        their rarest cells, between 15 and 40 percent.
     """
     rows = np.arange(len(table.y))
     if not constraints:
@@ -69,18 +77,48 @@ def set_aside(
         cells = strata(table, metrics.values(), least)
         if np.bincount(cells).min() < least:
             return Holdout(rows, rows[:0])
-    share = (
-        needed_share(table, [metrics[c.metric] for c in constraints]) if unseen is None else unseen
-    )
+    share = needed_share(table, metrics, constraints) if unseen is None else unseen
     search, kept = train_test_split(rows, test_size=share, stratify=cells, random_state=seed)
     return Holdout(np.sort(search), np.sort(kept))
 
 
-def needed_share(table: Table, metrics: Sequence[PipelineMetric]) -> float:
-    """Return the share of rows with which the rarest cell of the metrics has enough rows."""
-    least, most = SHARES
-    sizes = [_rarest_cell(table, metric) for metric in metrics if not metric.resource]
-    return float(np.clip(CELL_ROWS / min(sizes), least, most)) if sizes else least
+def needed_share(
+    table: Table,
+    metrics: Mapping[str, PipelineMetric],
+    constraints: Sequence[Constraint],
+    confidence: float = 0.95,
+) -> float:
+    """Return the share of rows with which every constrained metric is known well enough.
+
+    Parameters
+    ----------
+    table : Table
+        All rows.
+    metrics : mapping of str to PipelineMetric
+        What the constraints name.
+    constraints : sequence of Constraint
+        What is to be certified.
+    confidence : float
+        Of the certificate.
+    """
+    reach = NormalDist().inv_cdf(confidence)
+    shares = [_share(table, metrics[c.metric], c, reach) for c in constraints]
+    return float(np.clip(max(shares, default=0.0), *SHARES))
+
+
+def _share(table: Table, metric: PipelineMetric, constraint: Constraint, reach: float) -> float:
+    """Return the share that one constraint needs; 0 if it does not depend on rows."""
+    if metric.resource:
+        return 0.0
+    rarest = _rarest_cell(table, metric)
+    bound = constraint.bound
+    rates = metric.decides and metric.unit and not constraint.equality
+    free = 1 - bound if constraint.sense == ">=" else bound
+    if not rates or metric.contrast == "ratio" or not 0 < free < 1:
+        return CELL_ROWS / rarest
+    # A difference has the errors of two rates, of which little is known beforehand.
+    variance = bound * (1 - bound) if metric.contrast == "none" else 2 * _LIKELY * (1 - _LIKELY)
+    return max(CELL_ROWS, variance * (reach / (REACHED * free)) ** 2) / rarest
 
 
 def _rarest_cell(table: Table, metric: PipelineMetric) -> int:

@@ -174,6 +174,10 @@ class Refits:
             return trial
         return decided(trial, option.log_odds)
 
+    def failed(self, option: Option) -> bool:
+        """Tell whether the pipeline could not be fitted on all rows of the search."""
+        return option.pipeline in self._trials and self._trials[option.pipeline] is None
+
     def finalist(self, fitted: Fitted) -> Finalist:
         """Return the record of one that was tried."""
         members = fitted.option.pipeline

@@ -22,7 +22,17 @@ With 1.5, 91 % of simulated searches with roomy models ended with a certificate,
 certified kept 1.86 and 2.02 errors away. Splitting the risk between two sequences instead cost 2 to 5
 points at the correlation of .8 that candidates have on the same rows."""
 STEPS = 10
-"""How many distances from the fence are tried; 14 certify no more, and no better models."""
+"""How many distances from the fence choose the pipelines; 14 certify no more, and no better models."""
+FINE = 0.1
+"""Standard errors between two thresholds that are tested between two such steps.
+
+They cost no refit, and thresholds of one pipeline mostly pass or fail together, so that the last that
+passes is near the best that can. On a table with a selection-rate difference of at most 0.1 the ten
+distances alone went from a loss of 0.337 to one of 0.297, which failed."""
+
+SAFE_ERRORS = 1.0
+"""Standard errors inside the fence, by all rows together, that count as safe where nothing is certified: five in six
+such models are inside. Beyond that, certainty that no certificate can give is not worth a weaker model."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -80,7 +90,7 @@ def fixed_sequence(
     seconds : float
         For all fits together; one pipeline stays, however long it takes.
     """
-    inside = [option for option in options if option.room >= 0]
+    inside = _from_what_is_safe([option for option in options if option.room >= 0], reach)
     chosen = _by_distance(inside, reach)
     while len(kept := {o.pipeline: fit_seconds(o.candidate) for o in chosen}) > 1 and (
         len(kept) > pipelines or sum(kept.values()) > seconds
@@ -92,7 +102,7 @@ def fixed_sequence(
         }
         dropped = min(without, key=lambda p: _regret(without[p], chosen, reach) / (kept[p] or 1.0))
         chosen = without[dropped]
-    return chosen
+    return _in_small_steps(chosen, inside)
 
 
 def walk(sequence: Iterable[Option], certified: Callable[[Option], bool | None]) -> list[Option]:
@@ -116,6 +126,19 @@ def walk(sequence: Iterable[Option], certified: Callable[[Option], bool | None])
     return passed
 
 
+def _from_what_is_safe(inside: list[Option], reach: float) -> list[Option]:
+    """Return all options, or the best that is safe and bolder ones where every test is likelier to fail than to pass.
+
+    The safest option had a loss of 0.42 on a table where one of 0.28 was as safe as need be, and
+    where neither could be certified.
+    """
+    safe = [option for option in inside if option.room >= SAFE_ERRORS]
+    if not safe or max(option.room for option in safe) >= reach:
+        return inside
+    start = min(safe, key=lambda o: o.worth)
+    return [start, *(o for o in inside if o.worth < start.worth)]
+
+
 def _by_distance(options: Sequence[Option], reach: float) -> list[Option]:
     """Return the best option at each of several distances from the fence, the farthest first."""
     if not options:
@@ -130,6 +153,24 @@ def _by_distance(options: Sequence[Option], reach: float) -> list[Option]:
     ordered = sorted(chosen.values(), key=lambda o: -o.room)
     # What is no better than a safer one has nothing to add.
     return ordered[:1] + [b for a, b in pairwise(ordered) if b.worth < a.worth]
+
+
+def _in_small_steps(chosen: Sequence[Option], options: Sequence[Option]) -> list[Option]:
+    """Return the steps with other thresholds of the same pipelines between each and the next."""
+    finer = list(chosen[:1])
+    for safe, bold in pairwise(chosen):
+        between = [
+            o
+            for o in options
+            if o.pipeline in (safe.pipeline, bold.pipeline)
+            and bold.room + FINE <= o.room
+            and bold.worth < o.worth
+        ]
+        for option in sorted(between, key=lambda o: -o.room):
+            if option.room <= finer[-1].room - FINE and option.worth < finer[-1].worth:
+                finer.append(option)
+        finer.append(bold)
+    return finer
 
 
 def _regret(fewer: Sequence[Option], chosen: Sequence[Option], reach: float) -> float:

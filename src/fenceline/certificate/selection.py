@@ -1,0 +1,179 @@
+"""Which of what is inside the fence are tested on unseen rows, in which order, and what is measured besides."""
+
+import math
+import time
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from statistics import NormalDist
+
+import numpy as np
+
+from fenceline.certificate.bounds import risk_of_each
+from fenceline.certificate.candidates import Growth, Rooms, options, typical_errors
+from fenceline.certificate.refits import GRACE_SECONDS, Fitted, Refits, seconds_of_fit
+from fenceline.certificate.sequence import SAFE_ERRORS, Option, fixed_sequence, walk
+from fenceline.metrics.trial import Rows
+from fenceline.pipelines.cross_validation import CrossValidation
+from fenceline.pipelines.ensemble import Candidate
+from fenceline.problem.problem import Problem
+
+JOINT_CANDIDATES = 3
+"""How many are tested where all bounds are to hold together; each takes its share of the risk."""
+LOOKS = 3
+"""How many are measured where none is certified, to find one that is inside on unseen rows, too."""
+FAILED_BEFORE = "a safer pipeline was not confirmed, and the sequence of tests ended there"
+FOR_COMPARISON = "measured for comparison, after the sequence of tests had ended"
+
+
+@dataclass(frozen=True)
+class Selection:
+    """Orders options by what the rows of the search say, and tests them.
+
+    Parameters
+    ----------
+    problem : Problem
+        The objective and the fence.
+    measure : CrossValidation
+        On the whole table.
+    rows : pair of arrays of int
+        Of the search, and unseen ones.
+    risk : float
+        Of one test.
+    deadline : float
+        Of :func:`time.monotonic`, when the budget ends.
+    """
+
+    problem: Problem
+    measure: CrossValidation
+    rows: tuple[Rows, Rows]
+    risk: float
+    deadline: float
+
+    @property
+    def reach(self) -> float:
+        """Standard errors between a value on unseen rows and its bound."""
+        return NormalDist().inv_cdf(1 - self.risk)
+
+    def first_of(self, refits: Refits, line: Sequence[Option]) -> None:
+        """Test the first that can be fitted, and no other."""
+        for option in line:
+            refits.certified(option)
+            if refits.tried:
+                return
+
+    def together(self, refits: Refits, inside: Sequence[Option]) -> None:
+        """Test a few, each at its share of the risk, so that all their bounds hold together."""
+        sequence = self._planned(inside)
+        refits.planned = JOINT_CANDIDATES
+        places = np.linspace(0, len(sequence) - 1, JOINT_CANDIDATES).round().astype(int)
+        for place in sorted(set(places.tolist())):
+            refits.certified(sequence[place])
+
+    def from_safe_to_bold(
+        self, refits: Refits, candidates: Sequence[Candidate], inside: Sequence[Option]
+    ) -> None:
+        """Test a fixed sequence until one fails, then measure what else is worth knowing."""
+        passed = walk(self._line(refits, candidates, inside), refits.certified)
+        if not passed:
+            self._without_certificate(refits, inside)
+            return
+        left = [option for option in inside if _known(refits, option) is None]
+        # What certainty has cost is told with the best by the folds beside it.
+        best = min(left, key=lambda o: o.worth, default=None)
+        if best is not None and best.worth < min(o.worth for o in passed):
+            refits.look(best, FOR_COMPARISON)
+
+    def _without_certificate(self, refits: Refits, inside: Sequence[Option]) -> None:
+        """Measure the best that is likely to be safe, then safer ones until one is so on unseen rows, too."""
+        for errors in (SAFE_ERRORS, 2 * SAFE_ERRORS, math.inf):
+            left = [option for option in inside if not refits.failed(option)]
+            if not left:
+                return
+            enough = [option for option in left if option.room >= errors]
+            best = min(enough, key=lambda o: o.worth) if enough else max(left, key=_safest)
+            known = _known(refits, best)
+            if known is None and len(refits.tried) < LOOKS:
+                refits.look(best, FAILED_BEFORE)
+                known = _known(refits, best)
+            if known is not None and is_safe(known):
+                return
+        if not refits.tried:
+            self.first_of(refits, sorted(inside, key=_safest, reverse=True))
+
+    def _line(
+        self, refits: Refits, candidates: Sequence[Candidate], inside: Sequence[Option]
+    ) -> Iterator[Option]:
+        """Yield what to test next; when one has outgrown its bound, the others leave room for as much.
+
+        The order may depend on time, size and memory, for these do not depend on labels.
+        """
+        left = list(inside)
+        while left:
+            sequence = self._planned(left)
+            refits.planned = len(sequence)
+            for option in sequence:
+                yield option
+                if refits.outgrown:
+                    break
+            else:
+                return
+            tried = {fitted.option.key for fitted in refits.tried}
+            keys = {option.key for option in inside} - tried
+            passed = [fitted.option.worth for fitted in refits.tried if fitted.rank == 0]
+            best = min(passed, default=(math.inf, math.inf))
+            left = [
+                option
+                for option in self.options(candidates, refits.growth)
+                if option.key in keys and option.worth < best
+            ]
+
+    def _planned(self, inside: Sequence[Option]) -> list[Option]:
+        return fixed_sequence(
+            inside,
+            self.reach,
+            fit_seconds=lambda candidate: seconds_of_fit(candidate, self.measure),
+            seconds=self.deadline + GRACE_SECONDS - time.monotonic(),
+        )
+
+    def options(self, candidates: Sequence[Candidate], growth: Growth) -> list[Option]:
+        """Return candidates at all their thresholds, with the room that they have.
+
+        Parameters
+        ----------
+        candidates : sequence of Candidate
+            As the folds measured them.
+        growth : mapping of str to float
+            How much time, size or memory grows when a pipeline is fitted on all rows.
+        """
+        search, unseen = self.rows
+        measured = [candidate.metrics for candidate in candidates]
+        rooms = Rooms(
+            self.problem,
+            self.measure.metrics,
+            (search.size, unseen.size),
+            self.risk,
+            typical_errors(self.problem, measured),
+            growth,
+        )
+        most = max((m.get("folds", 1.0) for m in measured), default=1.0)
+        return [option for c in candidates for option in options(c, rooms, most)]
+
+
+def risk_of_test(problem: Problem, confidence: float, joint: bool) -> float:
+    """Return how often one test may be wrong: the full risk, or its share where bounds hold together."""
+    statements = len(problem.constraints) * JOINT_CANDIDATES if joint else 1
+    return risk_of_each(confidence, statements)
+
+
+def is_safe(fitted: Fitted) -> bool:
+    """Tell whether one that is not certified is safe enough to be delivered for its objective."""
+    return fitted.safety >= SAFE_ERRORS
+
+
+def _known(refits: Refits, option: Option) -> Fitted | None:
+    """Return what unseen rows say of an option, if it was tested or measured."""
+    return next((f for f in refits.tried if f.option.key == option.key), None)
+
+
+def _safest(option: Option) -> tuple[float, float, float]:
+    return option.room, -option.objective, -option.merit
