@@ -6,6 +6,7 @@ from dataclasses import dataclass, field
 from typing import Any, NoReturn
 
 from fenceline.problem.parameter import Value
+from fenceline.problem.template import NONE, SHAPE, Slot, filled, shape_of, slots
 
 
 class FrozenParams(dict[str, Value]):
@@ -58,7 +59,22 @@ class Configuration(Mapping[str, Choice]):
         return len(self.choices)
 
     def __str__(self) -> str:
-        return " -> ".join(str(choice) for _, choice in self.choices)
+        template = shape_of(self)
+        if template is None:
+            return " -> ".join(str(choice) for _, choice in self.choices)
+        # What is in no slot, such as an encoder of categories, comes where it stands: first or last.
+        inside = {slot.name for slot in slots(template)}
+        outside = [(name, c) for name, c in self.choices if name not in inside and name != SHAPE]
+        names = list(self)
+        first = min(map(names.index, inside))
+        before = [str(c) for name, c in outside if names.index(name) < first]
+        after = [str(c) for name, c in outside if names.index(name) > first]
+        tree = filled(template, self._shown)
+        return " -> ".join([*before, *([] if tree is None else [str(tree)]), *after])
+
+    def _shown(self, slot: Slot) -> Choice | None:
+        choice = self[slot.name]
+        return None if choice.algorithm == NONE else choice
 
     @property
     def key(self) -> str:
