@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 from typing import Any, NoReturn
 
 from fenceline.problem.parameter import Value
-from fenceline.problem.template import NONE, SHAPE, Slot, filled, shape_of, slots
+from fenceline.problem.template import NONE, Slot, filled, outside, shape_of
 
 
 class FrozenParams(dict[str, Value]):
@@ -63,12 +63,7 @@ class Configuration(Mapping[str, Choice]):
         if template is None:
             return " -> ".join(str(choice) for _, choice in self.choices)
         # What is in no slot, such as an encoder of categories, comes where it stands: first or last.
-        inside = {slot.name for slot in slots(template)}
-        outside = [(name, c) for name, c in self.choices if name not in inside and name != SHAPE]
-        names = list(self)
-        first = min(map(names.index, inside))
-        before = [str(c) for name, c in outside if names.index(name) < first]
-        after = [str(c) for name, c in outside if names.index(name) > first]
+        before, after = ([str(self[name]) for name in some] for some in outside(self, template))
         tree = filled(template, self._shown)
         return " -> ".join([*before, *([] if tree is None else [str(tree)]), *after])
 

@@ -147,14 +147,13 @@ def order(left: str, relation: Relation, right: str) -> Order:
 def read_rules(allowed: object, space: Space) -> tuple[Rule, ...]:
     """Return what a user gave as ``allowed=`` as a tuple of rules that suit the space."""
     given = allowed if isinstance(allowed, Sequence) else () if allowed is None else (allowed,)
+    found: list[Rule] = []
     for rule in given:
         if not callable(rule) or isinstance(rule, type):
             raise DefinitionError(
                 f"Problem: allowed must be a function of a configuration, forbid(...), order(...) "
                 f"or a list of them. Got {rule!r}."
             )
-    found: list[Rule] = []
-    for rule in given:
         if not isinstance(rule, Forbid | Order):
             found.append(rule)
             continue

@@ -101,6 +101,36 @@ def flow(configuration: Mapping[str, Any]) -> Any:
     return filled(template, leaf)
 
 
+def in_order(configuration: Mapping[str, Any]) -> list[tuple[str, Any]]:
+    """Return the choices that a pipeline is made of, in the order in which data reach them.
+
+    What is in no slot comes where it stands: before the first slot, or after.
+    """
+    template = shape_of(configuration)
+    if template is None:
+        return list(configuration.items())
+    before, after = outside(configuration, template)
+    inside = [slot.name for slot in slots(template)]
+    chosen = [name for name in inside if configuration[name].algorithm != NONE]
+    return [(name, configuration[name]) for name in (*before, *chosen, *after)]
+
+
+def outside(
+    configuration: Mapping[str, Any], template: Template
+) -> tuple[tuple[str, ...], tuple[str, ...]]:
+    """Return the modules that are in no slot of a shape, before its slots and after, but for empty ones."""
+    inside = {slot.name for slot in slots(template)}
+    names = list(configuration)
+    first = min(map(names.index, inside))
+    rest = [
+        name
+        for name in names
+        if name not in inside and name != SHAPE and configuration[name].algorithm != NONE
+    ]
+    before = tuple(name for name in rest if names.index(name) < first)
+    return before, tuple(name for name in rest if name not in before)
+
+
 def shape_of(configuration: Mapping[str, Any]) -> Template | None:
     """Return the shape that a configuration says it has; None if it is an ordinary one."""
     if SHAPE not in configuration:
@@ -119,6 +149,7 @@ def parse(text: str) -> Template:
     template, rest = _chain(tokens, text)
     if rest:
         raise SpaceError(f"The shape {text!r} cannot be read from {rest[0]!r} on.")
+    assert isinstance(template, Slot | Joined)
     return template
 
 

@@ -41,7 +41,7 @@ def with_threshold(space: Space, low: float = -LOG_ODDS, high: float = LOG_ODDS)
     if searches_threshold(space):
         raise SpaceError("The space searches the decision threshold already.")
     algorithm = Algorithm(THRESHOLD, {"log_odds": Real(low, high)})
-    return Space([*space.modules, Module(MODULE, [algorithm])])
+    return Space.shaped([*space.modules, Module(MODULE, [algorithm])], space.shapes)
 
 
 def searches_threshold(space: Space) -> bool:
