@@ -22,7 +22,7 @@ def trees():
     )
 
 
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=40, deadline=None)
 @given(trees())
 def test_a_template_is_read_as_it_was_written(template):
     assert parse(str(template)) == template

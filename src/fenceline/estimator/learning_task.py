@@ -167,7 +167,7 @@ def search_space(
     """
     if isinstance(given, str):
         space = named_space(given, task)
-        if given == "default" and categories:
+        if given in ("default", "wide") and categories:
             space = encoders.with_encoder(space)
     else:
         space = given

@@ -123,7 +123,7 @@ class Module:
         object.__setattr__(self, "name", name)
         object.__setattr__(self, "algorithms", tuple(algorithms))
         object.__setattr__(self, "most", most)
-        object.__setattr__(self, "join", join)
+        object.__setattr__(self, "join", join if most > 1 else "chain")
 
 
 def _check_name(owner: str, name: object) -> None:

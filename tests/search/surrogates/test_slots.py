@@ -96,7 +96,8 @@ def test_sets_share_what_is_known_of_an_algorithm_in_any_slot():
     structure = Structure(space("union"))
     poly = {"features": ("poly", {"d": 1})}
     both = poly | {"features_2": ("pca", {"n": 2.0})}  # a set by name: pca, poly
-    kernel = similarity(structure, ones(structure), poly, both, {"features": "kernel"})
+    neither = {"features": "kernel", "features_2": ("pca", {"n": 2.0})}
+    kernel = similarity(structure, ones(structure), poly, both, neither)
     assert structure.space.configuration(both | {"model": "a"})["features_2"].algorithm == "poly"
     assert kernel[0, 1] > kernel[0, 2] + 1
 
