@@ -76,15 +76,13 @@ class Grammar:
     @cached_property
     def space(self) -> Space:
         """The space of all pipelines that the rules derive."""
-        sources: dict[str, str] = {}
-        for shape in self.shapes:
-            for slot in slots(shape.template):
-                sources[slot.name] = self._source(slot.name)
-        named = {a.name: a for a in self.algorithms if isinstance(a, Algorithm)}
+        assert not isinstance(self.algorithms, Space)
+        used = [slot.name for shape in self.shapes for slot in slots(shape.template)]
+        named = {a.name: a for a in self.algorithms}
         modules = []
         # What predicts comes last, as in every space of pipelines.
         last = list(slots(self.shapes[0].template))[-1].name
-        sources = {slot: sources[slot] for slot in sorted(sources, key=lambda slot: slot == last)}
+        sources = {slot: self._source(slot) for slot in sorted(used, key=lambda slot: slot == last)}
         for slot in sources:
             names = self._read.leaves[sources[slot]]
             own = [named.get(name, Algorithm(name)) for name in names]

@@ -5,7 +5,7 @@ from __future__ import annotations
 import heapq
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
-from itertools import islice
+from itertools import islice, pairwise
 
 import numpy as np
 from numpy.typing import NDArray
@@ -118,15 +118,15 @@ class _Rules:
             return [int(start) + j for start, j in zip(starts, point, strict=False)]
 
         def cheapest(costs: Array) -> Iterator[Point]:
-            return _sums([costs[a:b] for a, b in zip(starts, starts[1:], strict=False)])
+            return _sums([costs[a:b] for a, b in pairwise(starts)])
 
         return cls(int(starts[-1]), features, cheapest)
 
     def learnt(self, points: Sequence[Point], merits: Merits, rng: np.random.Generator) -> Array:
         """Return a draw of what the alternatives cost, given the merits of some points."""
-        draw = rng.standard_normal(self.count)
+        drawn = np.sqrt(_PRIOR) * rng.standard_normal(self.count)
         if not len(points):
-            return np.sqrt(_PRIOR) * draw
+            return np.asarray(drawn)
         used = np.zeros((len(points), self.count))
         for row, point in enumerate(points):
             np.add.at(used[row], self.features(point), 1.0)
@@ -135,10 +135,11 @@ class _Rules:
             np.sort(merits), merits, side="right"
         )
         scores = ndtri(ranks / 2.0 / (len(merits) + 1.0) + 0.25 / (len(merits) + 1.0))
-        precision = used.T @ used / _NOISE + np.eye(self.count) / _PRIOR
-        factor = np.linalg.cholesky(precision)
-        mean = np.linalg.solve(precision, used.T @ (scores - scores.mean()) / _NOISE)
-        return np.asarray(mean + np.linalg.solve(factor.T, draw))
+        # A draw from the prior, corrected by what it misses: cubic in the points, not the alternatives.
+        missed = scores - scores.mean() - used @ drawn
+        missed -= np.sqrt(_NOISE) * rng.standard_normal(len(points))
+        kernel = _PRIOR * used @ used.T + _NOISE * np.eye(len(points))
+        return np.asarray(drawn + _PRIOR * used.T @ np.linalg.solve(kernel, missed))
 
 
 def _sums(costs: Sequence[Array]) -> Iterator[Point]:
