@@ -50,8 +50,10 @@ def grammars(draw):
     text = f"all = {draw(expressions())} -> end\nrule = a | b | (b -> c)\nend = x | vote(x, y)"
     try:
         return Grammar(text)
-    except SpaceError as refused:  # a branch that may be a union itself, or an empty join
-        assert "brackets" in str(refused) or "rename" in str(refused)
+    except SpaceError as refused:
+        # The one thing that such rules can be refused for: a branch that may be a union itself.
+        if "without its brackets" not in str(refused):
+            raise
         return Grammar("all = (a | b){0,2} -> end\nend = x | vote(x, y)")
 
 
@@ -130,7 +132,7 @@ def test_the_cheapest_come_first_and_costs_can_be_told():
     assert lengths == sorted(lengths)
     # a in or out; none, one or two of b and c, in order.
     assert len(lengths) == 2 * (1 + 2 + 4)
-    dear = [str(c) for c in grammar.derivations({"b_or_c = b": 5.0, "b_or_c = c": 0.0})]
+    dear = [str(c) for c in grammar.derivations({"b_or_c = b": 5.0, "b_or_c = c": 0.5})]
     assert dear[:2] == ["d", "c -> d"]
     assert dear.index("c -> c -> d") < dear.index("b -> d")
 

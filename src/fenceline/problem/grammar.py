@@ -30,9 +30,6 @@ from fenceline.problem.shapes import Shapes
 from fenceline.problem.space import Choices, Space
 from fenceline.problem.template import NAME, NONE, SHAPE, Joined, Slot, Template, joined, slots
 
-MOST_SHAPES = 2000
-"""Templates of a grammar; more would take long to compare with each other."""
-
 
 @dataclass(frozen=True)
 class Shape:
@@ -96,7 +93,7 @@ class Grammar:
     def shapes(self) -> tuple[Shape, ...]:
         """The templates that the rules unroll to, in their order."""
         found: dict[Template, Shape] = {}
-        for one in unroll(self._read, MOST_SHAPES):
+        for one in unroll(self._read):
             template = _named(one, {})
             if template is None or all(slot.optional for slot in slots(template)):
                 raise SpaceError(

@@ -14,6 +14,8 @@ from fenceline.problem.template import Join, Slot, joined
 _TOKEN = re.compile(r"\s*(->|vote\(|[()|+,?]|\{\d+,\d+\}|[A-Za-z_][\w.]*)")
 _LINE = re.compile(r"\s*([A-Za-z_]\w*)\s*=\s*(.*)")
 MOST_REPEATED = 9
+MOST_SHAPES = 2000
+"""Templates of a grammar; more would take long to compare with each other."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -107,16 +109,19 @@ def read(text: str) -> Read:
     return Read(rules, {})
 
 
-def unroll(grammar: Read, most: int) -> list[Unrolled]:
+def unroll(grammar: Read) -> list[Unrolled]:
     """Return every tree of slots that the rules derive; fills in the algorithms of each slot."""
-    first = next(iter(grammar.rules))
-    found = list(islice(_rule(grammar, first, ()), most + 1))
-    if len(found) > most:
+    return _listed(_rule(grammar, next(iter(grammar.rules)), ()))
+
+
+def _listed(found: Iterator[Unrolled]) -> list[Unrolled]:
+    listed = list(islice(found, MOST_SHAPES + 1))
+    if len(listed) > MOST_SHAPES:
         raise SpaceError(
-            f"Grammar: the rules have more than {most:,} shapes; repeat less, or let a rule have "
-            "algorithms as its alternatives, which are one shape."
+            f"Grammar: the rules have more than {MOST_SHAPES:,} shapes; repeat less, or let a rule "
+            "have algorithms as its alternatives, which are one shape."
         )
-    return found
+    return listed
 
 
 def _rule(grammar: Read, name: str, inside: tuple[str, ...]) -> Iterator[Unrolled]:
@@ -141,11 +146,11 @@ def _unrolled(
         yield from _alternatives(grammar, expression, rule, inside)
     elif isinstance(expression, Together):
         for parts in product(
-            *(list(_unrolled(grammar, p, rule, inside)) for p in expression.parts)
+            *(_listed(_unrolled(grammar, p, rule, inside)) for p in expression.parts)
         ):
             yield _joined(expression.join, parts)
     else:
-        once = list(_unrolled(grammar, expression.part, rule, inside))
+        once = _listed(_unrolled(grammar, expression.part, rule, inside))
         if len(once) == 1 and isinstance(once[0].tree, Slot) and not once[0].rules:
             # A slot that may stay empty says the same in one shape.
             name = once[0].tree.name
