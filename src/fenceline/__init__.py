@@ -7,6 +7,7 @@ from fenceline.evaluation.limits import Limits
 from fenceline.minimize import minimize
 from fenceline.problem.configuration import Choice, Configuration
 from fenceline.problem.constraint import Constraint, metric
+from fenceline.problem.grammar import Grammar
 from fenceline.problem.parameter import Categorical, Integer, Real
 from fenceline.problem.problem import Evaluation, Problem
 from fenceline.problem.rules import forbid, order
@@ -35,6 +36,7 @@ __all__ = [
     "FencelineClassifier",
     "FencelineRegressor",
     "Fixed",
+    "Grammar",
     "Integer",
     "Limits",
     "Module",

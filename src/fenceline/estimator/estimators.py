@@ -33,7 +33,7 @@ class FencelineClassifier(ClassifierMixin, FencelineEstimator):  # type: ignore[
     constraints : list of Constraint or str
         What must hold, such as ``metrics.latency_us(batch=1000) <= 10``.
     space : str or Space
-        ``"default"``, ``"paper"``, ``"small"`` or your own.
+        ``"default"``, ``"wide"``, ``"paper"``, ``"small"`` or your own.
     seconds, evaluations : float, int
         The budget, whichever ends first; 60 seconds if neither is given. Where something is to be
         certified, up to 15 percent of the seconds are reserved for the fits and tests after the

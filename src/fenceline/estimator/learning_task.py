@@ -32,6 +32,7 @@ from fenceline.problem.configuration import Configuration
 from fenceline.problem.constraint import Constraint, check_consistent
 from fenceline.problem.problem import Problem
 from fenceline.problem.space import Space
+from fenceline.problem.template import SHAPE
 
 FITTED = 0.6
 """Share of the rows, about, that a pipeline is fitted on in a fold."""
@@ -166,7 +167,7 @@ def search_space(
     """
     if isinstance(given, str):
         space = named_space(given, task)
-        if given == "default" and categories:
+        if given in ("default", "wide") and categories:
             space = encoders.with_encoder(space)
     else:
         space = given
@@ -189,7 +190,8 @@ def _check_algorithms(space: Space, task: Task) -> None:
     for module in space.modules:
         for algorithm in module.algorithms:
             threshold = algorithm.name == THRESHOLD and module is space.modules[-1]
-            step = module.name != emphasis.MODULE and not encoders.encodes(module)
+            shapes = module.name == SHAPE and space.shapes is not None
+            step = module.name != emphasis.MODULE and not encoders.encodes(module) and not shapes
             if step and not threshold:
                 make_middle(algorithm, setting)
 

@@ -20,6 +20,7 @@ from sklearn.utils import Bunch
 from fenceline.errors import DefinitionError
 from fenceline.metrics.trial import Rows, Table, Trial
 from fenceline.pipelines.cross_validation import CrossValidation
+from fenceline.pipelines.fitting.arrange import algorithms, predictor
 from fenceline.pipelines.fitting.thresholds import decide_at, decided, split_threshold
 from fenceline.pipelines.fold_readings import THRESHOLD, FoldReadings
 from fenceline.pipelines.threshold_curve import ThresholdCurve
@@ -216,7 +217,7 @@ def _pool(evaluations: Sequence[Evaluation]) -> list[Evaluation]:
     for e in sorted((e for e in evaluations if e.feasible), key=lambda e: e.objective):
         steps = split_threshold(e.configuration)[0]
         models.setdefault(str(steps), e)
-        learners.setdefault(steps[next(reversed(steps))].algorithm, e)
+        learners.setdefault(" + ".join(algorithms(predictor(steps))), e)
     best = list(models.values())
     ranked = [*best[: POOL // 2], *learners.values(), *best[POOL // 2 :]]
     return list({id(e): e for e in ranked}.values())[:POOL]

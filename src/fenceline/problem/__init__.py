@@ -2,6 +2,7 @@
 
 from fenceline.problem.configuration import Choice, Configuration
 from fenceline.problem.constraint import Constraint, metric, parse_constraint
+from fenceline.problem.grammar import Grammar
 from fenceline.problem.module import Algorithm, Module
 from fenceline.problem.parameter import Categorical, Integer, Parameter, Real
 from fenceline.problem.problem import Evaluation, Problem
@@ -15,6 +16,7 @@ __all__ = [
     "Configuration",
     "Constraint",
     "Evaluation",
+    "Grammar",
     "Integer",
     "Module",
     "Parameter",

@@ -6,6 +6,7 @@ from dataclasses import dataclass, field
 from typing import Any, NoReturn
 
 from fenceline.problem.parameter import Value
+from fenceline.problem.template import NONE, Slot, filled, outside, shape_of
 
 
 class FrozenParams(dict[str, Value]):
@@ -58,7 +59,17 @@ class Configuration(Mapping[str, Choice]):
         return len(self.choices)
 
     def __str__(self) -> str:
-        return " -> ".join(str(choice) for _, choice in self.choices)
+        template = shape_of(self)
+        if template is None:
+            return " -> ".join(str(choice) for _, choice in self.choices)
+        # What is in no slot, such as an encoder of categories, comes where it stands: first or last.
+        before, after = ([str(self[name]) for name in some] for some in outside(self, template))
+        tree = filled(template, self._shown)
+        return " -> ".join([*before, *([] if tree is None else [str(tree)]), *after])
+
+    def _shown(self, slot: Slot) -> Choice | None:
+        choice = self[slot.name]
+        return None if choice.algorithm == NONE else choice
 
     @property
     def key(self) -> str:

@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from typing import Literal
 
 from fenceline.errors import ConfigurationError, SpaceError, suggestion
 from fenceline.problem.parameter import Categorical, Integer, Parameter, Real, Value
@@ -68,16 +69,38 @@ class Algorithm:
 
 @dataclass(frozen=True, slots=True)
 class Module:
-    """One step of a pipeline, filled by exactly one of its algorithms.
+    """One step of a pipeline, filled by one of its algorithms, or by several.
 
+    Parameters
+    ----------
+    name : str
+        Unique within its space.
+    algorithms : sequence of Algorithm
+        What may fill it. One that is called "none" leaves it empty.
+    most : int
+        How many of them at once, each at most once.
+    join : {"chain", "union"}
+        Whether several come one after the other, or side by side with their columns joined; a union
+        has no order.
+
+    Notes
+    -----
     Put the cheapest and safest algorithm first: every search starts with the first of each
     module, at its start, so that the smallest budget still returns a model.
     """
 
     name: str
     algorithms: tuple[Algorithm, ...]
+    most: int = 1
+    join: Literal["chain", "union"] = "chain"
 
-    def __init__(self, name: str, algorithms: Sequence[Algorithm]) -> None:
+    def __init__(
+        self,
+        name: str,
+        algorithms: Sequence[Algorithm],
+        most: int = 1,
+        join: Literal["chain", "union"] = "chain",
+    ) -> None:
         _check_name("Module", name)
         if not isinstance(algorithms, Sequence) or isinstance(algorithms, str):
             raise SpaceError(f"Module {name!r}: algorithms must be a list. Got {algorithms!r}.")
@@ -89,8 +112,18 @@ class Module:
                     f"Module {name!r}: {algorithm!r} is not an Algorithm; write Algorithm({algorithm!r})."
                 )
         check_unique(f"Module {name!r}", "algorithm", [a.name for a in algorithms])
+        choices = sum(a.name != "none" for a in algorithms)
+        if isinstance(most, bool) or not isinstance(most, int) or not 1 <= most <= max(1, choices):
+            raise SpaceError(
+                f"Module {name!r}: most must be a whole number from 1 to {max(1, choices)}, the "
+                f"algorithms that there are. Got {most!r}."
+            )
+        if join not in ("chain", "union"):
+            raise SpaceError(f"Module {name!r}: join must be 'chain' or 'union'. Got {join!r}.")
         object.__setattr__(self, "name", name)
         object.__setattr__(self, "algorithms", tuple(algorithms))
+        object.__setattr__(self, "most", most)
+        object.__setattr__(self, "join", join if most > 1 else "chain")
 
 
 def _check_name(owner: str, name: object) -> None:

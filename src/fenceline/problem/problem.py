@@ -14,9 +14,9 @@ import numpy as np
 from fenceline.errors import ConstraintError, DefinitionError, MeasurementError, suggestion
 from fenceline.problem.configuration import Configuration
 from fenceline.problem.constraint import Constraint, check_consistent, parse_constraint
-from fenceline.problem.rule_sampling import MOST_ENUMERATED, draw, find_examples, redraw
+from fenceline.problem.rule_sampling import draw, find_examples, redraw
 from fenceline.problem.rules import Rule, broken, read_rules
-from fenceline.problem.space import Space
+from fenceline.problem.space import MOST_ENUMERATED, Space
 from fenceline.problem.starts import read_starts
 
 Measure: TypeAlias = Callable[..., Mapping[str, Any]]

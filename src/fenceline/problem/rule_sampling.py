@@ -12,10 +12,7 @@ import numpy as np
 from fenceline.errors import DefinitionError
 from fenceline.problem.configuration import Choice, Configuration, FrozenParams
 from fenceline.problem.rules import Rule, broken
-from fenceline.problem.space import Algorithm, Space
-
-MOST_ENUMERATED = 20_000
-"""Configurations of a finite space that are looked at one by one."""
+from fenceline.problem.space import MOST_ENUMERATED, Algorithm, Space
 
 _EXAMPLES = 20
 _FIRST_DRAWS, _MOST_DRAWS = 5_000, 1_000_000  # one in 100,000 is missed with odds of 1 : e^10
@@ -79,11 +76,9 @@ def redraw(
 ) -> Configuration | None:
     """Return an allowed pipeline with the same algorithms, if one is soon found."""
     for _ in range(_REDRAWS):
-        drawn = Configuration(
-            tuple(
-                (name, _sample(_algorithm(space, i, choice), rng))
-                for i, (name, choice) in enumerate(configuration.choices)
-            )
+        drawn = space.assembled(
+            (name, _sample(_algorithm(space, i, choice), rng))
+            for i, (name, choice) in enumerate(configuration.choices)
         )
         if broken(rules, drawn) == 0:
             return drawn
@@ -99,12 +94,12 @@ def _candidates(space: Space, rules: Sequence[Rule]) -> Iterator[Configuration]:
     fewest = broken(rules, best)
     for combination in islice(_combinations(space, rng), _MOST_DRAWS // 2):
         names = zip(space.modules, combination, strict=True)
-        yield Configuration(tuple((module.name, _sample(a, rng)) for module, a in names))
+        yield space.assembled((module.name, _sample(a, rng)) for module, a in names)
         changed = list(best.choices)
         i = int(rng.integers(len(changed)))
         algorithms = space.modules[i].algorithms
         changed[i] = (changed[i][0], _sample(algorithms[int(rng.integers(len(algorithms)))], rng))
-        candidate = Configuration(tuple(changed))
+        candidate = space.assembled(changed)
         count = broken(rules, candidate)
         if count <= fewest:
             best, fewest = candidate, count
@@ -134,7 +129,7 @@ def _moved(
             for key, parameter in _algorithm(space, i, choice).params.items()
         }
         choices.append((name, Choice(choice.algorithm, FrozenParams(params))))
-    return Configuration(tuple(choices))
+    return space.assembled(choices)
 
 
 def _algorithm(space: Space, i: int, choice: Choice) -> Algorithm:

@@ -7,6 +7,7 @@ refused and a stored run knows them again; any function will do for the rest.
 
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import product
 from operator import ge, gt, le, lt
 from typing import Any, Literal, TypeAlias
 
@@ -14,6 +15,7 @@ from fenceline.errors import DefinitionError, suggestion
 from fenceline.problem.configuration import Configuration
 from fenceline.problem.parameter import Categorical, Parameter, Value
 from fenceline.problem.space import Algorithm, Module, Space
+from fenceline.problem.template import NONE
 
 Rule: TypeAlias = Callable[[Configuration], bool]
 """True where a pipeline is allowed."""
@@ -145,15 +147,48 @@ def order(left: str, relation: Relation, right: str) -> Order:
 def read_rules(allowed: object, space: Space) -> tuple[Rule, ...]:
     """Return what a user gave as ``allowed=`` as a tuple of rules that suit the space."""
     given = allowed if isinstance(allowed, Sequence) else () if allowed is None else (allowed,)
+    found: list[Rule] = []
     for rule in given:
         if not callable(rule) or isinstance(rule, type):
             raise DefinitionError(
                 f"Problem: allowed must be a function of a configuration, forbid(...), order(...) "
                 f"or a list of them. Got {rule!r}."
             )
-        if isinstance(rule, Forbid | Order):
-            rule.check(space)
-    return tuple(given)
+        if not isinstance(rule, Forbid | Order):
+            found.append(rule)
+            continue
+        for one in _in_slots(rule, space):
+            one.check(space)
+            found.append(one)
+    return tuple(found)
+
+
+def _in_slots(rule: Forbid | Order, space: Space) -> Sequence[Forbid | Order]:
+    """Return what a rule about modules says of the slots of those that take several algorithms."""
+    if space.shapes is None:
+        return (rule,)
+    slots = space.shapes.slots_of
+    if isinstance(rule, Order):
+        names = []
+        for name in (rule.left, rule.right):
+            module, _, rest = name.partition(".")
+            names.append([f"{slot}.{rest}" for slot in slots.get(module, (module,))])
+        return [Order(left, rule.relation, right) for left, right in product(*names)]
+    sources = [space.shapes.sources.get(part.module, part.module) for part in rule.parts]
+    found = []
+    for placed in product(*(slots.get(source, (source,)) for source in sources)):
+        # Two parts of one module are two of its algorithms, whichever slots they are in.
+        if len(set(placed)) == len(placed):
+            parts = map(_placed, rule.parts, placed, map(slots.get, sources))
+            found.append(Forbid(tuple(parts)))
+    return [one for one in found if all(part.algorithms for part in one.parts)]
+
+
+def _placed(part: Pattern, slot: str, slots: Sequence[str] | None) -> Pattern:
+    """Return what a pattern says of a slot; a module is empty where its first slot is."""
+    later = slots is not None and slot != slots[0]
+    kept = tuple(a for a in part.algorithms if not (later and a == NONE))
+    return Pattern(slot, kept, part.values)
 
 
 def broken(rules: Sequence[Rule], configuration: Configuration) -> int:

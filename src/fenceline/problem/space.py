@@ -7,7 +7,7 @@ coordinates of *all* hyper-parameters, of which only the chosen algorithms' are 
 
 import math
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property
 from itertools import pairwise, product
 from typing import Any, TypeAlias
@@ -26,6 +26,8 @@ from fenceline.problem.parameter import (
     parameter_from_dict,
     parameter_to_dict,
 )
+from fenceline.problem.shapes import Shapes, compiled
+from fenceline.problem.template import NONE, SHAPE
 
 __all__ = ["Algorithm", "Choices", "Module", "Space", "Theta"]
 
@@ -34,6 +36,9 @@ Choices: TypeAlias = tuple[int, ...]
 
 Theta: TypeAlias = NDArray[np.float64]
 """theta: unit-cube coordinates of every hyper-parameter of every algorithm."""
+
+MOST_ENUMERATED = 20_000
+"""Configurations of a finite space that are looked at one by one."""
 
 
 @dataclass(frozen=True)
@@ -44,11 +49,20 @@ class Space:
     ----------
     modules : sequence of Module
         In the order in which data flows through them.
+    reorder : sequence of str
+        Modules whose order is searched, too; they change places among themselves.
+
+    Notes
+    -----
+    Where modules are reordered, or take several algorithms, `modules` holds their slots instead
+    (``"features"``, ``"features_2"``) and a first module ``"shape"`` for the order. Whatever is
+    chosen is brought into one form, so that no two configurations are the same pipeline.
     """
 
     modules: tuple[Module, ...]
+    shapes: Shapes | None = field(default=None, repr=False)
 
-    def __init__(self, modules: Sequence[Module]) -> None:
+    def __init__(self, modules: Sequence[Module], reorder: Sequence[str] = ()) -> None:
         if (
             isinstance(modules, Module)
             or not isinstance(modules, Sequence)
@@ -63,24 +77,50 @@ class Space:
                     f"Space: {module!r} is not a Module; write Module(name, algorithms)."
                 )
         check_unique("Space", "module", [m.name for m in modules])
+        shapes = None
+        if reorder or any(module.most > 1 for module in modules):
+            slots, shapes = compiled(modules, reorder)
+            modules = [shapes.module(), *slots]
+            check_unique("Space", "module", [m.name for m in modules])
         object.__setattr__(self, "modules", tuple(modules))
+        object.__setattr__(self, "shapes", shapes)
 
-    @property
+    @classmethod
+    def shaped(cls, modules: Sequence[Module], shapes: Shapes | None) -> "Space":
+        """Return a space of slots that stand in given shapes; `modules` may hold the shapes' own."""
+        slots = [m for m in modules if shapes is None or m.name != SHAPE]
+        if shapes is None:
+            return cls(slots)
+        space = cls([shapes.module(), *slots])
+        object.__setattr__(space, "shapes", shapes)
+        return space
+
+    @cached_property
     def size(self) -> int:
-        """Number of algorithm combinations."""
-        return math.prod(len(m.algorithms) for m in self.modules)
+        """Number of algorithm combinations; where a grammar is ambiguous, at most."""
+        if self.shapes is None:
+            return math.prod(len(m.algorithms) for m in self.modules)
+        outside = (m for m in self.modules if m.name not in (SHAPE, *self.shapes.sources))
+        return self.shapes.count(self._named) * math.prod(len(m.algorithms) for m in outside)
+
+    @cached_property
+    def _named(self) -> dict[str, Module]:
+        return {module.name: module for module in self.modules}
 
     @cached_property
     def cardinality(self) -> float:
         """Number of distinct configurations; infinite as soon as one real hyper-parameter varies."""
         # Floats throughout: a product of many ints may be too large to meet an infinity.
-        return math.prod(
+        most = math.prod(
             sum(
                 math.prod((p.size or math.inf for p in a.params.values()), start=1.0)
                 for a in m.algorithms
             )
             for m in self.modules
         )
+        if self.shapes is None or most > MOST_ENUMERATED:
+            return most
+        return float(sum(1 for _ in self.configurations()))
 
     @cached_property
     def parameters(self) -> tuple[Parameter, ...]:
@@ -159,7 +199,32 @@ class Space:
                 for (n, p), u in zip(algorithm.params.items(), units, strict=True)
             }
             chosen.append((module.name, Choice(algorithm.name, FrozenParams(params))))
-        return Configuration(tuple(chosen))
+        return self.assembled(chosen)
+
+    def assembled(self, chosen: Iterable[tuple[str, Choice]]) -> Configuration:
+        """Return valid choices, one a module, as the one configuration that stands for their pipeline."""
+        if self.shapes is None:
+            return Configuration(tuple(chosen))
+        return Configuration(tuple(self.shapes.canonical(dict(chosen), self._named).items()))
+
+    def canonical(self, z: Choices, theta: Theta) -> tuple[Choices, Theta]:
+        """Return the one encoding of the pipeline that is meant; as it is where there is no other."""
+        if self.shapes is None:
+            return z, theta
+        z, known = self.encode(self.decode(z, theta))
+        return z, np.where(np.isnan(known), theta, known)
+
+    def is_canonical(self, z: Choices) -> bool:
+        """Tell whether choices are the ones that :meth:`canonical` would return."""
+        if self.shapes is None:
+            return True
+        if z not in self._canonical:
+            self._canonical[z] = self.encode(self.decode(z, self.start))[0] == z
+        return self._canonical[z]
+
+    @cached_property
+    def _canonical(self) -> dict[Choices, bool]:
+        return {}
 
     def encode(self, configuration: Mapping[str, Choice]) -> tuple[Choices, Theta]:
         """Return ``(z, theta)``; inactive coordinates are NaN, for nothing is known of them."""
@@ -184,10 +249,10 @@ class Space:
             algorithm = module.algorithms[int(rng.integers(len(module.algorithms)))]
             params = FrozenParams({n: p.sample(rng) for n, p in algorithm.params.items()})
             chosen.append((module.name, Choice(algorithm.name, params)))
-        return Configuration(tuple(chosen))
+        return self.assembled(chosen)
 
     def configurations(self) -> Iterator[Configuration]:
-        """Yield every configuration of a finite space."""
+        """Yield every configuration of a finite space, each once."""
         options = [
             [
                 Choice(algorithm.name, FrozenParams(zip(algorithm.params, values, strict=True)))
@@ -197,8 +262,14 @@ class Space:
             for module in self.modules
         ]
         names = [module.name for module in self.modules]
+        seen: set[Configuration] = set()
         for chosen in product(*options):
-            yield Configuration(tuple(zip(names, chosen, strict=True)))
+            configuration = self.assembled(zip(names, chosen, strict=True))
+            if self.shapes is not None:
+                if configuration in seen:
+                    continue
+                seen.add(configuration)
+            yield configuration
 
     def configuration(self, choices: Mapping[str, Any]) -> Configuration:
         """Make one configuration by hand, validated.
@@ -216,7 +287,18 @@ class Space:
         for name in choices:
             if name not in names:
                 raise ConfigurationError(f"There is no module {name!r}.{suggestion(name, names)}")
-        return Configuration(tuple((m.name, _choice(m, choices)) for m in self.modules))
+        given = choices if self.shapes is None else self._completed(choices)
+        return self.assembled((m.name, _choice(m, given)) for m in self.modules)
+
+    def _completed(self, choices: Mapping[str, Any]) -> dict[str, Any]:
+        """Return choices with the first shape and empty slots in place of what was not said."""
+        assert self.shapes is not None
+        given = dict(choices)
+        given.setdefault(SHAPE, self._named[SHAPE].algorithms[0].name)
+        for slot in self.shapes.sources:
+            if any(a.name == NONE for a in self._named[slot].algorithms):
+                given.setdefault(slot, NONE)
+        return given
 
     def to_dict(self) -> dict[str, Any]:
         """Describe the space in JSON's types."""
@@ -235,13 +317,14 @@ class Space:
                 }
                 for m in self.modules
             ]
-        }
+        } | ({} if self.shapes is None else {"shapes": self.shapes.to_dict()})
 
     @classmethod
     def from_dict(cls, description: Mapping[str, Any]) -> "Space":
         """Rebuild a space from :meth:`to_dict`."""
         try:
-            return cls(
+            shapes = description.get("shapes")
+            return cls.shaped(
                 [
                     Module(
                         m["name"],
@@ -255,7 +338,8 @@ class Space:
                         ],
                     )
                     for m in description["modules"]
-                ]
+                ],
+                None if shapes is None else Shapes.from_dict(shapes),
             )
         except (AttributeError, KeyError, TypeError) as problem:
             raise SpaceError(f"This is not the description of a space: {problem!r}.") from problem

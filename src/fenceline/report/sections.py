@@ -10,6 +10,7 @@ from statistics import median
 
 from fenceline.problem.configuration import Configuration
 from fenceline.problem.problem import Evaluation
+from fenceline.problem.template import in_order
 from fenceline.report.subject import Subject
 from fenceline.result.result import Result
 
@@ -83,14 +84,14 @@ def failures(result: Result) -> list[Reason]:
 
 
 def in_words(configuration: Configuration) -> list[tuple[str, str, list[tuple[str, str]]]]:
-    """Return module, algorithm and hyper-parameters of every step."""
+    """Return module, algorithm and hyper-parameters of every step, in the order in which data reach them."""
     return [
         (
             module,
             choice.algorithm,
             [(k, f"{v:.4g}" if isinstance(v, float) else str(v)) for k, v in choice.params.items()],
         )
-        for module, choice in configuration.items()
+        for module, choice in in_order(configuration)
     ]
 
 
@@ -98,7 +99,7 @@ def asked(subject: Subject) -> list[tuple[str, str]]:
     """Return what the search was asked for, and how it ended."""
     result = subject.result
     space = result.problem.space
-    size = math.prod(len(m.algorithms) for m in space.modules)
+    size = space.size
     ends = {
         "evaluations": "the evaluations were spent",
         "seconds": "the time was spent",

@@ -6,12 +6,13 @@ from typing import Any
 
 from sklearn.pipeline import Pipeline
 
+from fenceline.pipelines.fitting.arrange import arranged, make_step
 from fenceline.pipelines.fitting.encoders import encoding, split_encoder
 from fenceline.pipelines.fitting.group_weights import split_emphasis
 from fenceline.pipelines.fitting.prefix import Fold, Prefixes, fit_fold
 from fenceline.pipelines.fitting.thresholds import decide_at, split_threshold
 from fenceline.pipelines.fitting.weights import Weights
-from fenceline.pipelines.spaces.operators import Setting, make
+from fenceline.pipelines.spaces.operators import Setting
 from fenceline.problem.configuration import Choice
 
 
@@ -35,8 +36,8 @@ def build(
     choices, log_odds = split_threshold(choices)
     first = encoding(preparation, encoder, setting.task)
     steps = [] if first is None else [("prepare", first)]
-    for module, choice in choices.items():
-        step = make(choice.algorithm, choice.params, setting)
+    for module, part in arranged(choices).items():
+        step = make_step(part, setting)
         components = getattr(step, "n_components", None)
         if isinstance(components, int):
             setting = replace(setting, columns=components)

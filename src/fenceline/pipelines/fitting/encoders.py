@@ -23,7 +23,9 @@ def with_encoder(space: Space) -> Space:
     """Return the space with the encoder of categories as its first module."""
     if searches_encoder(space):
         raise SpaceError("The space searches the encoder of categories already.")
-    return Space([Module(MODULE, [Algorithm(name) for name in ENCODERS]), *space.modules])
+    return Space.shaped(
+        [Module(MODULE, [Algorithm(name) for name in ENCODERS]), *space.modules], space.shapes
+    )
 
 
 def searches_encoder(space: Space) -> bool:

@@ -64,7 +64,7 @@ def with_emphasis(
     if groups <= MOST_GROUPS:
         weights = {f"group_{n}": Real(low, high) for n in range(2, groups + 1)}
         algorithms.append(Algorithm(EMPHASIS, weights))
-    return Space([Module(MODULE, algorithms), *space.modules])
+    return Space.shaped([Module(MODULE, algorithms), *space.modules], space.shapes)
 
 
 def searches_emphasis(space: Space) -> bool:

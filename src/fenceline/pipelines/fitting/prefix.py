@@ -23,14 +23,15 @@ from sklearn.pipeline import Pipeline
 
 from fenceline.errors import MeasurementError
 from fenceline.metrics.trial import Rows, take
+from fenceline.pipelines.fitting.arrange import Step, algorithms, arranged, make_step, text
 from fenceline.pipelines.fitting.encoders import encoding, split_encoder
 from fenceline.pipelines.fitting.thresholds import decide_at, split_threshold
 from fenceline.pipelines.fitting.weights import Weights, fit_model, fit_transform, takes_weights
-from fenceline.pipelines.spaces.operators import Setting, make
+from fenceline.pipelines.spaces.operators import Setting
 from fenceline.problem.configuration import Choice
 
-Path: TypeAlias = tuple[tuple[str, Choice], ...]
-"""The choices of the first modules, without those that pass everything through."""
+Path: TypeAlias = tuple[tuple[str, Step], ...]
+"""The first steps, without those that pass everything through."""
 
 _MEGA = 1e6
 _FEWEST = 8
@@ -154,16 +155,17 @@ def fit_fold(
     """
     choices, encoder = split_encoder(configuration)
     choices, log_odds = split_threshold(choices)
-    *before, (last, chosen) = choices.items()
-    path = tuple((module, choice) for module, choice in before if choice.algorithm != "none")
+    parts = arranged(choices)
+    *before, (last, chosen) = parts.items()
+    path = tuple((module, part) for module, part in before if list(algorithms(part)) != ["none"])
     place = fold.key, encoder
 
     def after(path: Path) -> Prefix:
         def fitted() -> Prefix:
             if not path:
                 return _prepared(fold, encoder)
-            module, choice = path[-1]
-            return _extended(after(path[:-1]), module, choice, fold)
+            module, part = path[-1]
+            return _extended(after(path[:-1]), module, part, fold)
 
         return prefixes.recall((place, _text(path)), fitted)
 
@@ -180,7 +182,7 @@ def fit_fold(
         steps = dict(copy.deepcopy(fitted.steps))
         steps[last] = decide_at(log_odds, steps[last], fold.setting.positive, fitted=True)
     first = [("prepare", steps["prepare"])] if fold.preparation is not None else []
-    named = [(module, steps.get(module, "passthrough")) for module in choices]
+    named = [(module, steps.get(module, "passthrough")) for module in parts]
     return Pipeline(first + named), fitted
 
 
@@ -202,14 +204,14 @@ def _prepared(fold: Fold, encoder: str) -> Prefix:
     return replace(rows, valid=valid, warnings=(*rows.warnings, *said))
 
 
-def _extended(prefix: Prefix, module: str, choice: Choice, fold: Fold) -> Prefix:
-    """Fit the step of one more module."""
-    step = make(choice.algorithm, choice.params, _reaching(fold.setting, prefix.X))
-    if step == "passthrough":
+def _extended(prefix: Prefix, module: str, part: Step, fold: Fold) -> Prefix:
+    """Fit one more step."""
+    step = make_step(part, _reaching(fold.setting, prefix.X))
+    if isinstance(step, str):
         return prefix
-    grown = _transformed(_own(prefix, choice), module, step, fold.y, fold.weights)
+    grown = _transformed(_own(prefix, part), module, step, fold.y, fold.weights)
     if grown.X.shape[1] == 0:
-        raise MeasurementError(f"{module} {choice} dropped every column.")
+        raise MeasurementError(f"{module} {part} dropped every column.")
     return grown
 
 
@@ -231,11 +233,11 @@ def _transformed(prefix: Prefix, module: str, step: Any, y: Any, weights: Weight
     )
 
 
-def _concluded(prefix: Prefix, module: str, choice: Choice, fold: Fold) -> Prefix:
+def _concluded(prefix: Prefix, module: str, part: Step, fold: Fold) -> Prefix:
     """Fit what predicts; nothing comes out of it for a next step."""
     setting = replace(_reaching(fold.setting, prefix.X), categories=_categories(prefix))
-    model = make(choice.algorithm, choice.params, setting)
-    prefix = _own(prefix, choice)
+    model = make_step(part, setting)
+    prefix = _own(prefix, part)
     weights = fold.weights
     if fold.model_weights is not None and takes_weights(model):
         weights = fold.model_weights
@@ -268,9 +270,9 @@ def _say(said: Iterable[warnings.WarningMessage]) -> None:
         warnings.warn_explicit(one.message, one.category, one.filename, one.lineno)
 
 
-def _own(prefix: Prefix, choice: Choice) -> Prefix:
+def _own(prefix: Prefix, part: Step) -> Prefix:
     """Return rows that a step may write into, for classes from outside the catalogue may do so."""
-    if "." not in choice.algorithm:
+    if not any("." in name for name in algorithms(part)):
         return prefix
     valid = None if prefix.valid is None else prefix.valid.copy()
     return replace(prefix, X=prefix.X.copy(), valid=valid)
@@ -282,7 +284,7 @@ def _digest(array: NDArray[Any] | None) -> bytes | None:
 
 def _text(path: Path) -> str:
     """Return the same text for the same steps, and for no others."""
-    return repr([(module, c.algorithm, sorted(c.params.items())) for module, c in path])
+    return repr([(module, text(part)) for module, part in path])
 
 
 def _categories(prefix: Prefix) -> tuple[int, ...]:

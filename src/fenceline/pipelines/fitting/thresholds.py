@@ -18,6 +18,7 @@ from fenceline.metrics.trial import Trial
 from fenceline.problem.configuration import Choice
 from fenceline.problem.parameter import Real
 from fenceline.problem.space import Algorithm, Module, Space
+from fenceline.problem.template import NONE, slots
 
 MODULE = "threshold"
 THRESHOLD = "Threshold"
@@ -41,7 +42,7 @@ def with_threshold(space: Space, low: float = -LOG_ODDS, high: float = LOG_ODDS)
     if searches_threshold(space):
         raise SpaceError("The space searches the decision threshold already.")
     algorithm = Algorithm(THRESHOLD, {"log_odds": Real(low, high)})
-    return Space([*space.modules, Module(MODULE, [algorithm])])
+    return Space.shaped([*space.modules, Module(MODULE, [algorithm])], space.shapes)
 
 
 def searches_threshold(space: Space) -> bool:
@@ -50,7 +51,14 @@ def searches_threshold(space: Space) -> bool:
 
 
 def models(space: Space) -> Module:
-    """Return the module that predicts: the last, or the one before the threshold."""
+    """Return the module that predicts: the last, or the one before the threshold.
+
+    Where pipelines have several shapes it is the last slot of the first shape.
+    """
+    if space.shapes is not None:
+        last = list(slots(space.shapes.templates[0]))[-1].name
+        found = next(module for module in space.modules if module.name == last)
+        return Module(last, [a for a in found.algorithms if a.name != NONE])
     return space.modules[-2 if searches_threshold(space) else -1]
 
 

@@ -9,7 +9,9 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from sklearn.pipeline import Pipeline
+from scipy import sparse
+from sklearn.ensemble import VotingClassifier, VotingRegressor
+from sklearn.pipeline import FeatureUnion, Pipeline
 from sklearn.utils.validation import has_fit_parameter
 
 from fenceline.errors import SpaceError
@@ -25,6 +27,9 @@ Weights = NDArray[np.float64] | None
 
 def fit_model(model: Any, X: Any, y: Any, weights: Weights) -> Any:
     """Fit what predicts, with weights if there are any."""
+    if isinstance(model, VotingClassifier | VotingRegressor):
+        # As above; a voter without weights of rows would refuse them as a whole.
+        return model.fit(X, y, **_keywords(weights if takes_weights(model) else None))
     if isinstance(model, Pipeline):
         # Step by step: how a Pipeline passes weights on depends on scikit-learn's settings.
         for _, step in model.steps[:-1]:
@@ -37,12 +42,23 @@ def fit_model(model: Any, X: Any, y: Any, weights: Weights) -> Any:
 
 def takes_weights(model: Any) -> bool:
     """Tell whether rows can count differently in fitting a model."""
+    if isinstance(model, VotingClassifier | VotingRegressor):
+        return all(takes_weights(voter) for _, voter in model.estimators)
     last = model[-1] if isinstance(model, Pipeline) else model
     return bool(has_fit_parameter(last, "sample_weight"))
 
 
 def fit_transform(step: Any, X: Any, y: Any, weights: Weights) -> Any:
     """Fit a step and transform what it was fitted on, with weights if it takes them."""
+    if isinstance(step, FeatureUnion):
+        branches = [fit_transform(branch, X, y, weights) for _, branch in step.transformer_list]
+        if any(sparse.issparse(branch) for branch in branches):
+            return sparse.hstack(branches).tocsr()
+        return np.hstack(branches)
+    if isinstance(step, Pipeline):
+        for _, one in step.steps:
+            X = fit_transform(one, X, y, weights)
+        return X
     known = weights is not None and has_fit_parameter(step, "sample_weight")
     return step.fit_transform(X, y, **_keywords(weights if known else None))
 

@@ -1,4 +1,4 @@
-"""The spaces that have a name: ``"default"``, ``"paper"`` and ``"small"``."""
+"""The spaces that have a name: ``"default"``, ``"wide"``, ``"paper"`` and ``"small"``."""
 
 from collections.abc import Callable
 
@@ -6,10 +6,12 @@ from fenceline.errors import SpaceError, suggestion
 from fenceline.metrics.trial import Task
 from fenceline.pipelines.spaces.default import default_space
 from fenceline.pipelines.spaces.paper import paper_space, small_space
+from fenceline.pipelines.spaces.wide import wide_space
 from fenceline.problem.space import Space
 
 _SPACES: dict[str, Callable[[Task], Space]] = {
     "default": default_space,
+    "wide": wide_space,
     "paper": paper_space,
     "small": small_space,
 }
@@ -20,16 +22,17 @@ def named_space(name: str, task: Task = "binary") -> Space:
 
     Parameters
     ----------
-    name : {"default", "paper", "small"}
-        ``"default"`` holds what wins on tables today; ``"paper"`` the 6,776 pipelines of the seed
+    name : {"default", "wide", "paper", "small"}
+        ``"default"`` holds what wins on tables today; ``"wide"`` the same models behind
+        preprocessing in any order, some of it doubled; ``"paper"`` the 6,776 pipelines of the seed
         paper; ``"small"`` its 108. The last two are for classification.
     task : {"binary", "multiclass", "regression"}
         What is to be predicted.
     """
     if name not in _SPACES:
         raise SpaceError(f"There is no space {name!r}.{suggestion(name, _SPACES)}")
-    if task == "regression" and name != "default":
+    if task == "regression" and name not in ("default", "wide"):
         raise SpaceError(
-            f"The space {name!r} is for classification; for regression use 'default' or your own Space."
+            f"The space {name!r} is for classification; for regression use 'default', 'wide' or your own Space."
         )
     return _SPACES[name](task)

@@ -96,6 +96,17 @@ _MLP_START: dict[str, Value] = {
 
 def default_space(task: Task) -> Space:
     """Return the default space of a task; LightGBM, XGBoost and CatBoost are in it when installed."""
+    return Space(
+        [
+            Module("scaler", scalers()),
+            Module("selector", selectors()),
+            Module("estimator", models(task)),
+        ]
+    )
+
+
+def models(task: Task) -> list[Algorithm]:
+    """Return what predicts, the safest first."""
     regression = task == "regression"
     balance: dict[str, Parameter] = (
         {} if regression else {"class_weight": Categorical([None, "balanced"])}
@@ -114,7 +125,7 @@ def default_space(task: Task) -> Space:
         "max_leaf_nodes": 4096,
     }
     linear = "Ridge" if regression else "LogisticRegression"
-    models = [
+    found = [
         Algorithm(linear, strength | balance, start=moderate | unweighted),
         Algorithm(
             "DecisionTree",
@@ -144,48 +155,39 @@ def default_space(task: Task) -> Space:
         ),
         Algorithm("MLP", _MLP, start=_MLP_START),
     ]
-    models += [
+    found += [
         Algorithm(name, _EXTRA[name], start=_EXTRA_STARTS[name])
         for name, package in EXTRAS.items()
         if find_spec(package)
     ]
-    return Space(
-        [
-            Module(
-                "scaler",
-                [
-                    # Standardised first: linear models, the first of the models, count on it.
-                    Algorithm("StandardScaler"),
-                    Algorithm("none"),
-                    Algorithm(
-                        "RobustScaler",
-                        {"q_min": Real(0.001, 0.3), "q_max": Real(0.7, 0.999)},
-                        start={"q_min": 0.25, "q_max": 0.75},
-                    ),
-                    Algorithm(
-                        "QuantileTransformer",
-                        {
-                            "n_quantiles": Integer(10, 1000, log=True),
-                            "output_distribution": Categorical(["uniform", "normal"]),
-                        },
-                        start={"n_quantiles": 1000, "output_distribution": "normal"},
-                    ),
-                ],
-            ),
-            Module(
-                "selector",
-                [
-                    Algorithm("none"),
-                    Algorithm(
-                        "SelectPercentile",
-                        {"percentile": Integer(10, 90)},
-                        start={"percentile": 50},
-                    ),
-                    Algorithm(
-                        "PCA", {"n_components": Real(0.5, 0.9999)}, start={"n_components": 0.99}
-                    ),
-                ],
-            ),
-            Module("estimator", models),
-        ]
-    )
+    return found
+
+
+def scalers() -> list[Algorithm]:
+    """Return how columns are scaled; standardised first: linear models, the first of the models, count on it."""
+    return [
+        Algorithm("StandardScaler"),
+        Algorithm("none"),
+        Algorithm(
+            "RobustScaler",
+            {"q_min": Real(0.001, 0.3), "q_max": Real(0.7, 0.999)},
+            start={"q_min": 0.25, "q_max": 0.75},
+        ),
+        Algorithm(
+            "QuantileTransformer",
+            {
+                "n_quantiles": Integer(10, 1000, log=True),
+                "output_distribution": Categorical(["uniform", "normal"]),
+            },
+            start={"n_quantiles": 1000, "output_distribution": "normal"},
+        ),
+    ]
+
+
+def selectors() -> list[Algorithm]:
+    """Return how columns become fewer."""
+    return [
+        Algorithm("none"),
+        Algorithm("SelectPercentile", {"percentile": Integer(10, 90)}, start={"percentile": 50}),
+        Algorithm("PCA", {"n_components": Real(0.5, 0.9999)}, start={"n_components": 0.99}),
+    ]

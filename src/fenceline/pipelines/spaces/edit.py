@@ -15,23 +15,34 @@ from dataclasses import replace
 from fenceline.errors import ConfigurationError, SpaceError, suggestion
 from fenceline.problem.parameter import Categorical, Integer, Parameter, Real, Value
 from fenceline.problem.space import Algorithm, Module, Space
+from fenceline.problem.template import NONE
 
 
 def add(space: Space, module: str | Module, *algorithms: Algorithm) -> Space:
     """Append algorithms to a module, or a whole module before the last one, which predicts."""
     if isinstance(module, Module):
+        if space.shapes is not None:
+            raise SpaceError(
+                f"The space has a shape of its own, in which module {module.name!r} has no place; make a "
+                "Space or a Grammar that has it."
+            )
         return Space([*space.modules[:-1], module, *space.modules[-1:]])
     found = _module(space, module)
-    return _with(space, Module(module, [*found.algorithms, *algorithms]))
+    return _with(space, found, [*found.algorithms, *algorithms])
 
 
 def drop(space: Space, module: str, *algorithms: str) -> Space:
     """Remove algorithms from a module; without any named, the module itself."""
     found = _module(space, module)
     if not algorithms:
-        return Space([m for m in space.modules if m is not found])
+        if space.shapes is not None and found.name in space.shapes.sources:
+            source = space.shapes.sources[found.name]
+            gone = space.shapes.slots_of[source]
+            left = [m for m in space.modules if m.name not in gone]
+            return Space.shaped(left, space.shapes.without(source))
+        return Space.shaped([m for m in space.modules if m is not found], space.shapes)
     _check_known(found, algorithms)
-    return _with(space, Module(module, [a for a in found.algorithms if a.name not in algorithms]))
+    return _with(space, found, [a for a in found.algorithms if a.name not in algorithms])
 
 
 def only(space: Space, module: str, *algorithms: str) -> Space:
@@ -39,7 +50,7 @@ def only(space: Space, module: str, *algorithms: str) -> Space:
     found = _module(space, module)
     _check_known(found, algorithms)
     known = {a.name: a for a in found.algorithms}
-    return _with(space, Module(module, [known[name] for name in algorithms]))
+    return _with(space, found, [known[name] for name in algorithms])
 
 
 def restrict(space: Space, module: str, algorithm: str, **ranges: Parameter | Value) -> Space:
@@ -58,7 +69,7 @@ def restrict(space: Space, module: str, algorithm: str, **ranges: Parameter | Va
             )
         params[name] = _within(f"Algorithm {algorithm!r}: {name!r}", params[name], given)
     after = replace(before, params=params, start=_start_within(before.start, params))
-    return _with(space, Module(module, [after if a is before else a for a in found.algorithms]))
+    return _with(space, found, [after if a is before else a for a in found.algorithms])
 
 
 def _within(owner: str, before: Parameter, given: Parameter | Value) -> Parameter:
@@ -107,5 +118,15 @@ def _check_known(module: Module, names: Iterable[str]) -> None:
             )
 
 
-def _with(space: Space, changed: Module) -> Space:
-    return Space([changed if m.name == changed.name else m for m in space.modules])
+def _with(space: Space, before: Module, algorithms: list[Algorithm]) -> Space:
+    """Return the space with other algorithms in a module, and in every slot of it."""
+    slots: tuple[str, ...] = (before.name,)
+    if space.shapes is not None and before.name in space.shapes.sources:
+        slots = space.shapes.slots_of[space.shapes.sources[before.name]]
+
+    def changed(module: Module) -> Module:
+        # All slots of a module but the first may be empty.
+        later = module.name != slots[0] and all(a.name != NONE for a in algorithms)
+        return Module(module.name, [*algorithms, *([Algorithm(NONE)] if later else [])])
+
+    return Space.shaped([changed(m) if m.name in slots else m for m in space.modules], space.shapes)

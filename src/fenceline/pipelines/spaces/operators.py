@@ -242,12 +242,15 @@ def _boosting(s: Setting, **params: Any) -> Any:
 
 _MAKERS: dict[str, Maker] = {
     "none": lambda s: "passthrough",
+    "Identity": _plain(preprocessing.FunctionTransformer, feature_names_out="one-to-one"),
     "Normalizer": _plain(preprocessing.Normalizer),
     "MinMaxScaler": _plain(preprocessing.MinMaxScaler),
     "StandardScaler": lambda s: preprocessing.StandardScaler(with_mean=not s.sparse),
     "Binarizer": _plain(preprocessing.Binarizer),
     "QuantileTransformer": _quantile,
     "RobustScaler": _robust,
+    "PowerTransformer": _plain(preprocessing.PowerTransformer),
+    "SplineTransformer": _plain(preprocessing.SplineTransformer, include_bias=False),
     "KBinsDiscretizer": _bins,
     "SparseRandomProjection": _plain(random_projection.SparseRandomProjection),
     "GaussianRandomProjection": _plain(random_projection.GaussianRandomProjection),

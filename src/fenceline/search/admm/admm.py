@@ -182,7 +182,8 @@ class ADMM:
             # z-min: the same merit over the choices; every algorithm keeps its own hyper-parameters.
             block = self._z_min(lagrangian, z, theta, u, archive)
             point = block.solve(self.z or surrogate.over_z(lagrangian, theta), evaluations, rng)
-            z = z if point is None else space.z_at(point)
+            if point is not None:
+                z, theta = space.canonical(space.z_at(point), theta)
             if block.detour is not None:
                 # The rules had shut the block in: go on from what they allow.
                 z, theta = space.encode(block.detour)[0], _moved(space, theta, block.detour)

@@ -141,11 +141,16 @@ class ZSolver:
             for i, count in enumerate(counts)
         ]
         drawn = [[int(rng.integers(count)) for count in counts] for _ in range(_STARTS)]
-        starts = np.array([*map(list, known), *drawn], dtype=np.intp)
+        # Between shapes the climb moves in several modules at once: by where it starts.
+        canonical = [space.canonical(tuple(z), self.theta)[0] for z in [*known, *drawn]]
+        starts = np.array(canonical, dtype=np.intp)
         chosen, values = climb(pools, starts, _SWEEPS)
         # The top may be known already: all that differ from it in one module come next.
         top = chosen[values.argmax()]
-        rows = np.unique(np.vstack([chosen, *_neighbours(top, counts)]), axis=0)
+        rows = np.vstack([chosen, *_neighbours(top, counts)])
+        if space.shapes is not None:
+            rows = np.array([space.canonical(tuple(row), self.theta)[0] for row in rows])
+        rows = np.unique(rows, axis=0)
         parts = structure.parts(rows, np.repeat(self.theta[None], len(rows), axis=0))
         values = acquisition.value([p.predict_pipelines(parts) for p in acquisition.processes])
         for row in rows[np.argsort(-values, kind="stable")]:

@@ -18,6 +18,7 @@ from numpy.typing import NDArray
 from scipy.special import ndtr
 
 from fenceline.problem.configuration import Configuration
+from fenceline.problem.template import SHAPE
 from fenceline.search.structured.acquisition import Chance, ConstrainedImprovement
 from fenceline.search.structured.looks import OVERHEAD, Costs, expected_share
 from fenceline.search.structured.models import Models
@@ -203,7 +204,8 @@ class MultiFidelity:
     ) -> list[tuple[Array, float]]:
         """Leave out the algorithm that had most of the last measurements, if others are promising."""
         space, history = self.models.data.problem.space, self.evaluator.history
-        module = max(space.modules, key=lambda m: len(m.algorithms)).name
+        choosing = [m for m in space.modules if space.shapes is None or m.name != SHAPE]
+        module = max(choosing, key=lambda m: len(m.algorithms)).name
         last = Counter(e.configuration[module].algorithm for e in history[-CROWD:])
         crowd = last.most_common(1)[0][0]
         others = np.array([c[module].algorithm != crowd for c in configurations])

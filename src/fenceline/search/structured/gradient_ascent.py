@@ -86,19 +86,21 @@ class _Slice:
     known: Array  # the evaluations' scaled features there, and 0 elsewhere
     constants: Array
     materns: Array
+    shared: Array  # how much of it is shared: 1, but for slots of one module and for shapes
     width: int
 
     @classmethod
     def of(cls, process: SharedProcess, structure: Structure, z: Choices) -> _Slice:
-        rows = [np.flatnonzero(process.parts[i].algorithm == j) for i, j in enumerate(z)]
+        matches = [structure.slots.matches(i, j, process.parts) for i, j in enumerate(z)]
+        rows = [at for at, _, _ in matches]
         features = tuple(structure.features_of(i, j) for i, j in enumerate(z))
         columns = np.concatenate([structure.columns[i][own] for i, own in enumerate(features)])
         module = np.repeat(np.arange(len(z)), [len(r) for r in rows])
         of_feature = np.repeat(np.arange(len(z)), [len(own) for own in features])
         owned = np.equal.outer(module, of_feature)
         known = np.zeros(owned.shape)
-        for i, (at, own) in enumerate(zip(rows, features, strict=True)):
-            known[np.ix_(module == i, of_feature == i)] = process.parts[i].features[np.ix_(at, own)]
+        for i, ((_, _, theirs), own) in enumerate(zip(matches, features, strict=True)):
+            known[np.ix_(module == i, of_feature == i)] = theirs[:, own]
         amplitudes = process.amplitudes
         scales = amplitudes.length_scales[columns]
         return cls(
@@ -112,6 +114,7 @@ class _Slice:
             known / scales,
             amplitudes.constant[module],
             amplitudes.matern[module],
+            np.concatenate([weights for _, weights, _ in matches]),
             len(structure.space.parameters),
         )
 
@@ -121,10 +124,13 @@ class _Slice:
         at = np.concatenate([f[own] for f, own in zip(features, self.features, strict=True)])
         apart = self.owned * (at / self.scales) - self.known
         correlation, slope = matern_at(5.0 * np.einsum("ij,ij->i", apart, apart))
+        correlation *= self.shared
+        slope *= self.shared
         factors = np.full((len(features), n), APART)
         factors[self.module, self.rows] += (1.0 - APART) * correlation
         product = amplitudes.interaction * factors.prod(axis=0)
-        cross = product + np.bincount(self.rows, self.constants + self.materns * correlation, n)
+        terms = self.constants * self.shared + self.materns * correlation
+        cross = product + np.bincount(self.rows, terms, n)
         white = process.whitener @ cross
         back = white @ process.whitener
         sd = math.sqrt(max(amplitudes.prior_variance - float(white @ white), 1e-12))

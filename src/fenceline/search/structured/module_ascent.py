@@ -203,7 +203,7 @@ class Climb:
         hopes = self.acquisition.value(rough).reshape(len(chosen), -1)
         count = hopes.shape[1]
         rows = np.arange(hopes.size)
-        if self.allows is not None:
+        if self.allows is not None or self.structure.space.shapes is not None:
             rows = self._allowed(pools, chosen, i, hopes)
         elif count > _EXACT:
             best = np.argpartition(-hopes, _EXACT, axis=1)[:, :_EXACT]
@@ -216,15 +216,27 @@ class Climb:
     def _allowed(
         self, pools: Sequence[Pool], chosen: Indices, i: int, hopes: Array
     ) -> NDArray[np.intp]:
-        """Return the most hopeful components that the rules allow, and where each start stands."""
-        assert self.allows is not None
+        """Return the most hopeful components that the rules allow, and where each start stands.
+
+        Of encodings that mean the same pipeline only one is allowed.
+        """
         rows: list[int] = []
+        space = self.structure.space
         for s, (start, row) in enumerate(zip(chosen, hopes, strict=True)):
             kept = [int(start[i])]
+            z = [int(pool.algorithm[c]) for pool, c in zip(pools, start, strict=True)]
             for c in np.argsort(-row, kind="stable")[:_MOST_ASKED]:
+                z[i] = int(pools[i].algorithm[c])
                 moved = start.copy()
                 moved[i] = c
-                if c != start[i] and self.allows(*_assembled(self.structure, pools, moved)):
+                if (
+                    c != start[i]
+                    and space.is_canonical(tuple(z))
+                    and (
+                        self.allows is None
+                        or self.allows(*_assembled(self.structure, pools, moved))
+                    )
+                ):
                     kept.append(int(c))
                 if len(kept) == _EXACT:
                     break

@@ -22,7 +22,7 @@ from numpy.typing import NDArray
 
 from fenceline.problem.configuration import Configuration
 from fenceline.problem.problem import Evaluator, Problem
-from fenceline.problem.rule_sampling import MOST_ENUMERATED
+from fenceline.problem.space import MOST_ENUMERATED
 from fenceline.problem.starts import space_starts
 from fenceline.search.iterate import Iterate
 from fenceline.search.lagrangian import Scales, slack_bounds
@@ -33,6 +33,7 @@ from fenceline.search.structured.lattice import Lattice
 from fenceline.search.structured.models import Models
 from fenceline.search.structured.module_ascent import Search
 from fenceline.search.structured.prices import multipliers
+from fenceline.search.structured.shape_moves import with_other_shapes
 from fenceline.threads import one_thread
 
 Array = NDArray[np.float64]
@@ -133,8 +134,10 @@ class StructuredBO:
             if rows is not None:
                 acquisition = rows.priced(acquisition)
                 z, theta = rows.best_known(acquisition, z, theta)
+            searched = acquisition if rows is None else rows.for_new(acquisition)
+            z, theta = with_other_shapes(problem, searched, models.structure, z, theta, rng)
             found = self.search(
-                acquisition if rows is None else rows.for_new(acquisition),
+                searched,
                 models.structure,
                 models.lattice,
                 z,

@@ -14,7 +14,6 @@ from fenceline.search.surrogates.pipeline_kernel import (
     Part,
     Structure,
     assemble,
-    compare,
     effect,
 )
 
@@ -35,7 +34,7 @@ class SharedProcess:
 
     def effects(self, i: int, part: Part) -> tuple[Array, Array]:
         """Return what module i of some pipelines shares with every evaluation."""
-        return _effects(self.structure, self.amplitudes, i, part, self.parts[i])
+        return _effects(self.structure, self.amplitudes, i, part, self.parts)
 
     def predict(self, cross: Array) -> tuple[Array, Array]:
         """Return mean and standard deviation from kernel rows, as :func:`structure.assemble` makes them."""
@@ -89,14 +88,15 @@ def condition(
 
 
 def _effects(
-    structure: Structure, amplitudes: Amplitudes, i: int, left: Part, right: Part
+    structure: Structure, amplitudes: Amplitudes, i: int, left: Part, right: Sequence[Part]
 ) -> tuple[Array, Array]:
-    same, correlation, _ = compare(left, right, amplitudes.length_scales[structure.columns[i]])
+    scales = amplitudes.length_scales[structure.columns[i]]
+    same, correlation, _ = structure.compared(i, left, right, scales)
     return effect(amplitudes, i, same, correlation)
 
 
 def _kernel(structure: Structure, amplitudes: Amplitudes, parts: Sequence[Part]) -> Array:
-    effects = [_effects(structure, amplitudes, i, part, part) for i, part in enumerate(parts)]
+    effects = [_effects(structure, amplitudes, i, part, parts) for i, part in enumerate(parts)]
     kernel = assemble(amplitudes, effects)
     kernel.flat[:: len(kernel) + 1] += amplitudes.noise + JITTER
     return kernel

@@ -8,6 +8,8 @@
 where M_i is a Matern 5/2 correlation over that algorithm's own hyper-parameters. Evidence is so
 shared between all pipelines that use an algorithm, and hyper-parameters that are not active
 never enter.
+
+Where a module takes several algorithms, each of its slots is compared with all of theirs (:mod:`slots`).
 """
 
 from __future__ import annotations
@@ -21,6 +23,7 @@ import numpy as np
 from fenceline.problem.parameter import Categorical
 from fenceline.problem.space import Space
 from fenceline.search.surrogates.matern import Array, Indices, matern
+from fenceline.search.surrogates.slots import Slots
 
 # r: how much pipelines without a common algorithm still share in the interaction term.
 APART = 0.3
@@ -69,6 +72,20 @@ class Structure:
     def columns(self) -> tuple[Indices, ...]:
         """Per module, the column of theta behind each feature."""
         return tuple(layout.column for layout in self._layouts)
+
+    @cached_property
+    def slots(self) -> Slots:
+        """Which modules are slots of one module, and how alike orders are."""
+        return Slots.of(self.space)
+
+    def compared(
+        self, i: int, left: Part, right: Sequence[Part], scales: Array
+    ) -> tuple[Array, Array, Array]:
+        """Return what module i of some pipelines shares with others: see :func:`compare`."""
+        found = compare(left, right[i], scales)
+        if self.space.shapes is None:
+            return found
+        return self.slots.compared(i, left, right, scales, found)
 
     def features_of(self, i: int, j: int) -> Indices:
         """Return which features of module i belong to its algorithm j."""

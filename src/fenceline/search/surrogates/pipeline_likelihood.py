@@ -16,7 +16,6 @@ from fenceline.search.surrogates.pipeline_kernel import (
     Amplitudes,
     Part,
     Structure,
-    compare,
     effect,
 )
 
@@ -75,7 +74,7 @@ def fit(
         bounds=Bounds(evidence.low, evidence.high),
         options={"ftol": 1e-5, "gtol": 1e-3, "maxiter": steps},
     )
-    return float(end.fun), np.asarray(end.x)
+    return float(end.fun), structure.slots.tie(np.asarray(end.x))
 
 
 @dataclass(frozen=True, slots=True)
@@ -114,13 +113,14 @@ class PipelineEvidence:
     def __call__(self, logarithms: Array) -> tuple[float, Array]:
         """Value and gradient at one point; the constant mean is profiled out, which adds no gradient."""
         n, modules = len(self.z), len(self.parts)
+        free, slots = logarithms, self.structure.slots
+        logarithms = slots.tie(free)
         looks = None if self.discounts is None else LookAmplitudes.of(logarithms[-3:])
         amplitudes = Amplitudes.of(logarithms if looks is None else logarithms[:-3], modules)
         compared, effects = [], []
         for i, part in enumerate(self.parts):
-            compared.append(
-                compare(part, part, amplitudes.length_scales[self.structure.columns[i]])
-            )
+            scales = amplitudes.length_scales[self.structure.columns[i]]
+            compared.append(self.structure.compared(i, part, self.parts, scales))
             effects.append(effect(amplitudes, i, *compared[i][:2]))
         interaction = np.full((n, n), amplitudes.interaction)
         for _, factor in effects:
@@ -147,7 +147,7 @@ class PipelineEvidence:
             weights *= 1.0 + looks.ratio * products
             last = [np.vdot(weights, interaction), *noises]
 
-        scales = np.zeros(len(amplitudes.length_scales))
+        pulls = np.zeros(len(amplitudes.length_scales))
         constants, materns = np.empty(modules), np.empty(modules)
         for i, (same, correlation, slope) in enumerate(compared):
             constants[i] = amplitudes.constant[i] * np.vdot(weights, same)
@@ -158,13 +158,19 @@ class PipelineEvidence:
                 pull = interaction / effects[i][1]
                 pull *= 1.0 - APART
                 pull += amplitudes.matern[i]
-                pull *= slope
-                pull *= weights
-                A = self.parts[i].features / amplitudes.length_scales[columns]
-                squares = 2.0 * (pull.sum(axis=0) @ (A * A) - np.einsum("ij,ij->j", A, pull @ A))
-                scales += np.bincount(columns, squares, len(scales)) * (5.0 / 3.0)
-        gradient = np.concatenate([scales, constants, materns, last])
-        from_centre = (logarithms - self.centre) / self.width
+                scales = amplitudes.length_scales[columns]
+                if slots.others[i]:
+                    squares = slots.stretched(i, self.parts, scales, pull * weights)
+                else:
+                    pull *= slope
+                    pull *= weights
+                    A = self.parts[i].features / scales
+                    squares = 2.0 * (
+                        pull.sum(axis=0) @ (A * A) - np.einsum("ij,ij->j", A, pull @ A)
+                    )
+                pulls += np.bincount(columns, squares, len(pulls)) * (5.0 / 3.0)
+        gradient = slots.gathered(np.concatenate([pulls, constants, materns, last]))
+        from_centre = (free - self.centre) / self.width
         return float(value + 0.5 * from_centre @ from_centre), gradient + from_centre / self.width
 
 

@@ -2,7 +2,8 @@
 
 from fenceline.search.admm.solvers.bandit import Bandit
 from fenceline.search.admm.solvers.bayesian import Bayesian
+from fenceline.search.admm.solvers.derivations import Derivations
 from fenceline.search.admm.solvers.protocol import Solver, Subproblem
 from fenceline.search.admm.solvers.random import Random
 
-__all__ = ["Bandit", "Bayesian", "Random", "Solver", "Subproblem"]
+__all__ = ["Bandit", "Bayesian", "Derivations", "Random", "Solver", "Subproblem"]
