@@ -24,9 +24,9 @@ $(READY): pyproject.toml
 	@$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable .
 	@touch $@
 
-# Everything the tests need, real Dask, Ray, Optuna and MLflow included; the demo waits for none of it.
+# Everything the tests need, real Dask, Ray, Optuna, MLflow and ONNX included; the demo waits for none of it.
 $(DEV_READY): $(READY)
-	@$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable ".[dev,bench,dask,ray,optuna,mlflow]"
+	@$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable ".[dev,bench,dask,ray,optuna,mlflow,onnx]"
 	@touch $@
 
 $(BROWSER): $(READY)
@@ -67,11 +67,12 @@ format: $(DEV_READY)  ## let ruff rewrite the tree
 	@$(BIN)/ruff check --fix . ; $(BIN)/ruff format .
 
 DOCS_READY := $(VENV)/.docs-ready
-$(DOCS_READY): $(DEV_READY)
+$(DOCS_READY): $(READY)
 	@$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable ".[docs]"
 	@touch $@
 
-docs: $(DOCS_READY)  ## the documentation site, warnings are errors
+docs: $(DOCS_READY)  ## run the Python of every page and example, and build the site; warnings are errors
+	@$(BIN)/python -m pytest -q tests/test_examples.py -k python_blocks
 	@$(BIN)/sphinx-build -W -q -b html docs docs/_build && echo "docs/_build/index.html"
 
 bench-surrogate: $(PEERS_READY)  ## our GP against scikit-learn's and scikit-optimize's

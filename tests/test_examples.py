@@ -103,6 +103,7 @@ PACKAGES = [
     "search.admm.solvers",
     "baselines",
     "evaluation",
+    "export",
     "store",
     "problems",
     "report",

@@ -12,6 +12,7 @@ from typer.core import TyperGroup
 from fenceline import __version__
 from fenceline.cli.after import explain, predict, report
 from fenceline.cli.bench import bench
+from fenceline.cli.export import dossier, export
 from fenceline.cli.fitting import fit, resume
 from fenceline.cli.outcome import INTERRUPTED, WRONG_USE
 from fenceline.demo.command import demo
@@ -77,7 +78,7 @@ def _options(
         typer.echo(context.get_help())
 
 
-for command in (demo, fit, resume, report, predict, explain, bench):
+for command in (demo, fit, resume, report, predict, explain, export, dossier, bench):
     app.command()(command)
 
 

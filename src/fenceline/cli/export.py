@@ -91,3 +91,59 @@ def _check_extra() -> None:
 
     for package in ("onnx", "onnxruntime"):
         require(package)
+
+
+def dossier(
+    directory: options.RunPath,
+    purpose: Annotated[
+        str | None,
+        typer.Option(
+            help="What the system is for; asked for on a terminal, a field to fill in elsewhere."
+        ),
+    ] = None,
+    provider: Annotated[str, typer.Option(help="Who answers for the system.")] = "",
+    out: Annotated[
+        Path | None,
+        typer.Option(metavar="FOLDER", help="Where to write; the run directory by default."),
+    ] = None,
+) -> None:
+    """Write technical documentation on the headings of the EU AI Act's Annex IV.
+
+    dossier.md and dossier.html (made to be printed) hold what was measured, and fields for what only a person
+    can say.
+
+    Example: fenceline dossier credit-run --purpose "Ranks loan applications for a clerk"
+    """
+    import sys
+
+    from fenceline.cli import show
+    from fenceline.cli.rundir import open_run
+    from fenceline.export import write_dossier
+
+    run = open_run(directory)
+    with show.notes():
+        model = run.model()
+    if purpose is None and sys.stdin.isatty():
+        purpose = typer.prompt(
+            "What is the system for? (leave empty to write it later)", default=""
+        )
+    trained = run.summary.get("environment")
+    markdown, page, fields = write_dossier(
+        model,
+        directory if out is None else out,
+        purpose=purpose or "",
+        provider=provider,
+        data={"table": run.settings.data, "SHA-256 of its file": run.settings.sha256 or "unknown"},
+        trained=_texts(trained),
+    )
+    typer.echo(f"{markdown}\n{page}")
+    typer.echo(f"A person must still write {len(fields)} fields:")
+    for question in fields:
+        typer.echo(f"  {question}")
+
+
+def _texts(found: Any) -> dict[str, str] | None:
+    """Return a record of texts; anything else in a summary is not ours."""
+    if not isinstance(found, dict):
+        return None
+    return {str(name): str(value) for name, value in found.items()}

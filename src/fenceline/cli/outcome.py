@@ -61,6 +61,7 @@ class FitRecord:
 
     def summary(self, directory: Path) -> dict[str, Any]:
         """Return everything of interest in JSON's types."""
+        from fenceline.export.environment import environment
         from fenceline.report.certainty import price_of_certainty
         from fenceline.report.subject import Subject
 
@@ -110,6 +111,7 @@ class FitRecord:
                 "feasible_fraction": result.feasible_fraction,
                 "seconds": self.spent + result.seconds,
                 "exit_code": self.exit_code,
+                "environment": environment(),
             }
         )
 

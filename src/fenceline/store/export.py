@@ -162,7 +162,7 @@ def to_mlflow(run: Run, *, name: str = "fenceline") -> str:
             client.set_terminated(nested.info.run_id, status)
         feasible = [e.objective for e in measured.evaluations if e.feasible]
         if feasible:
-            mlflow.log_metric(_mlflow_name(problem.objective), min(feasible))
+            mlflow.log_metric(mlflow_name(problem.objective), min(feasible))
     found: str = parent.info.run_id
     return found
 
@@ -332,15 +332,15 @@ def _mlflow_batch(entities: Any, evaluation: Evaluation) -> dict[str, list[Any]]
     now = int(1000 * time.time())
     return {
         "params": [
-            entities.Param(_mlflow_name(key), str(value))
+            entities.Param(mlflow_name(key), str(value))
             for key, value in _params(evaluation.configuration).items()
         ],
         "metrics": [
-            entities.Metric(_mlflow_name(key), value, now, 0) for key, value in metrics.items()
+            entities.Metric(mlflow_name(key), value, now, 0) for key, value in metrics.items()
         ],
     }
 
 
-def _mlflow_name(name: str) -> str:
+def mlflow_name(name: str) -> str:
     """Return a name in the letters MLflow takes; ours may carry brackets."""
     return "".join(letter if letter.isalnum() or letter in "_-./ " else "_" for letter in name)

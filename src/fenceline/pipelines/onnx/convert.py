@@ -54,7 +54,7 @@ def convert(pipeline: Any, columns: int, notes: dict[str, Any] | None = None) ->
     classes = np.asarray(pipeline.classes_)
     graph.add_as("Identity", found, PROBABILITIES)
     graph.add_as("Identity", _labels(graph, found, pipeline, classes), LABEL)
-    outputs = {
+    outputs: dict[str, tuple[Any, list[Any]]] = {
         LABEL: (_plain(classes).dtype, [None]),
         PROBABILITIES: (np.float64, [None, len(classes)]),
     }

@@ -174,11 +174,8 @@ def _coded(graph: Graph, value: str, model: Any) -> str:
     encoder = _encoder(model)
     if encoder is None:
         return value
-    columns = np.flatnonzero(model.is_categorical_)
-    others = np.flatnonzero(~np.asarray(model.is_categorical_))
     places = np.flatnonzero(_original_categorical(model))
     rest = np.setdiff1d(np.arange(model.n_features_in_), places)
-    assert len(columns) == len(places) and len(others) == len(rest)
     made = []
     for place, categories in zip(places, encoder.categories_, strict=True):
         column = graph.add("Gather", value, graph.constant(np.array([place])), axis=1)
