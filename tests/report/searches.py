@@ -73,6 +73,75 @@ def search(count, about=None, seed=0):
     return fl.Result(about, tuple(found), "evaluations", 12.5, iterations)
 
 
+def share(events, cases, low, high):
+    return {"events": events, "cases": cases, "value": events / cases, "low": low, "high": high}
+
+
+def inspection(**changes):
+    """Return what a model of two classes does, on a hundred unseen rows."""
+    nothing = dict.fromkeys(["by_class", "numbers"])
+    rates = {
+        "predicted positive": share(20, 40, 0.34, 0.66),
+        "true-positive rate": share(9, 12, 0.43, 0.95),
+    }
+    others = {"predicted positive": share(31, 60, 0.38, 0.65)}
+    return nothing | {
+        "format": 1, "basis": "unseen", "rows": 100, "task": "binary", "confidence": 0.95,
+        "seconds": 0.31, "allowed": 1.8, "classes": ["default", "repaid"], "missing": {},
+        "objective": {
+            "name": "precision", "larger_is_better": True,
+            "value": 0.7843, "low": 0.6468, "high": 0.8871, "searched": 0.8125,
+        },
+        "scores": {"roc_auc": 0.8765, "accuracy": 0.79},
+        "threshold": {"value": 0.6543, "kind": "probability"},
+        "confusion": [[39, 11], [10, 40]],
+        "roc": {"x": [0.0, 0.1, 0.4, 1.0], "y": [0.0, 0.6, 0.9, 1.0], "area": 0.8765},
+        "precision_recall": {"x": [0.0, 0.6, 1.0], "y": [1.0, 0.9, 0.5], "area": 0.8421},
+        "calibration": {
+            "bins": [
+                {"predicted": 0.21, "observed": share(12, 50, 0.13, 0.38)},
+                {"predicted": 0.74, "observed": share(38, 50, 0.62, 0.87)},
+            ],
+            "brier": 0.1432, "error": 0.025,
+        },
+        "threshold_metrics": {
+            "thresholds": [0.0, 0.3, 0.6543, 0.8, 1.0], "selected": [1.0, 0.7, 0.5, 0.2, 0.0],
+            "metrics": {"loss(precision)": [0.5, 0.3, 0.2, 0.1, None], "auc": [0.4, 0.55, 0.65, 0.7, 0.7]},
+        },
+        "groups": [{"column": "sex", "groups": [
+            {"label": "f", "rows": 40, "score": 0.71, "rates": rates, "residuals": None},
+            {"label": "m", "rows": 60, "score": 0.83, "rates": others, "residuals": None},
+        ]}],
+        "importance": {
+            "score": "precision", "rows": 100, "further": 2, "left_out": 0,
+            "columns": [
+                {"name": "income", "drop": 0.213, "error": 0.012, "shuffles": 8},
+                {"name": "age", "drop": -0.004, "error": None, "shuffles": 1},
+            ],
+        },
+    } | changes  # fmt: skip
+
+
+def regression(**changes):
+    """Return what a model of numbers does."""
+    spread = {
+        "mean": 0.1,
+        "low": -0.2,
+        "high": 0.4,
+        "absolute": 0.9,
+        "quantiles": [-2, -1, 0.1, 1, 2],
+    }
+    group = {"score": 0.8, "rates": {}, "residuals": spread}
+    return inspection(
+        task="regression",
+        classes=[],
+        objective={"name": "r2", "larger_is_better": True, "value": 0.81, "low": None, "high": None, "searched": 0.8},
+        **dict.fromkeys(["threshold", "confusion", "roc", "precision_recall", "calibration", "threshold_metrics"]),
+        numbers={"true": [1.0, 2.0, 4.0], "predicted": [1.5, 2.0, 3.0], "residuals": spread},
+        groups=[{"column": "sex", "groups": [group | {"label": "f", "rows": 40}, group | {"label": "m", "rows": 60}]}],
+    ) | changes  # fmt: skip
+
+
 EVIL = "<script>window.pwned=1</script>"
 
 
