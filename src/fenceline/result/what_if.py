@@ -193,15 +193,20 @@ def _undominated(table: Floats, constraints: Sequence[Constraint]) -> NDArray[np
         block = block[~_beaten(points[block], points[kept])]
         # Within the block an earlier row may beat a later one.
         earlier = np.tril(np.ones((len(block), len(block)), dtype=bool), -1)
-        below = (points[block][None] <= points[block][:, None]).all(axis=-1) & earlier
-        kept = np.concatenate([kept, block[~below.any(axis=1)]])
+        below = _at_most(points[block], points[block]) & earlier
+        kept = np.concatenate([kept, block[~np.any(below, axis=1)]])
     return kept
 
 
 def _beaten(points: Floats, others: Floats) -> NDArray[np.bool_]:
     if not len(others):
         return np.zeros(len(points), dtype=bool)
-    return np.asarray((others[None] <= points[:, None]).all(axis=-1).any(axis=1))
+    return np.asarray(np.any(_at_most(others, points), axis=1))
+
+
+def _at_most(others: Floats, points: Floats) -> NDArray[np.bool_]:
+    """Tell for each point (row) which others (column) exceed it nowhere."""
+    return np.asarray(np.all(others[None] <= points[:, None], axis=-1))
 
 
 def _moved(constraints: Sequence[Constraint], bounds: Mapping[str, float]) -> dict[str, float]:
