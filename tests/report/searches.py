@@ -1,6 +1,7 @@
 """Searches for the tests of reports, written down instead of run."""
 
 import math
+from types import SimpleNamespace
 
 import numpy as np
 
@@ -106,7 +107,10 @@ def inspection(**changes):
         },
         "threshold_metrics": {
             "thresholds": [0.0, 0.3, 0.6543, 0.8, 1.0], "selected": [1.0, 0.7, 0.5, 0.2, 0.0],
-            "metrics": {"loss(precision)": [0.5, 0.3, 0.2, 0.1, None], "auc": [0.4, 0.55, 0.65, 0.7, 0.7]},
+            "metrics": {
+                "loss(precision)": [0.5, 0.3, 0.2, 0.1, None],
+                "false_positive_rate": [1.0, 0.6, 0.15, 0.05, 0.0],
+            },
         },
         "groups": [{"column": "sex", "groups": [
             {"label": "f", "rows": 40, "score": 0.71, "rates": rates, "residuals": None},
@@ -140,6 +144,56 @@ def regression(**changes):
         numbers={"true": [1.0, 2.0, 4.0], "predicted": [1.5, 2.0, 3.0], "residuals": spread},
         groups=[{"column": "sex", "groups": [group | {"label": "f", "rows": 40}, group | {"label": "m", "rows": 60}]}],
     ) | changes  # fmt: skip
+
+
+def fitted(result, inspected=None, **more):
+    """Return what a report reads of a fitted estimator: the best of a search."""
+    given = {
+        "result_": result,
+        "certificate_": None,
+        "best_pipeline_": None,
+        "best_configuration_": result.best.configuration,
+        "best_metrics_": result.best.metrics,
+        "inspection_": inspected,
+        "get_params": lambda deep: {"cv": 3, "confidence": 0.9},
+    }
+    return SimpleNamespace(**given | more)
+
+
+def curved(count, seed=0):
+    """Return a search for precision whose pipelines have curves over thresholds."""
+    about = fl.Problem(
+        SPACE, lambda c: {}, "loss(precision)", ["false_positive_rate <= 0.2", "latency_us <= 10"]
+    )
+    rng = np.random.default_rng(seed)
+    odds = np.linspace(-3, 3, 13)
+    found = []
+    for _ in range(count):
+        shift = rng.normal()
+        rate = np.clip(1 / (1 + np.exp(2 * odds + shift)), 0, 1)
+        loss = np.clip(0.1 + 0.5 * rate + 0.1 * rng.random(), 0, 1)
+        at = int(np.argmin(np.where(rate <= 0.2, loss, 2)))
+        values = {
+            "loss(precision)": loss.round(4).tolist(),
+            "false_positive_rate": rate.round(4).tolist(),
+        }
+        metrics = {n: v[at] for n, v in values.items()} | {
+            "latency_us": float(rng.lognormal(2, 0.6)),
+            "threshold": float(odds[at]),
+        }
+        curve = {
+            "log_odds": odds.tolist(),
+            "selected": (1.2 * rate).clip(0, 1).tolist(),
+            "values": values,
+            "errors": {},
+        }
+        found.append(
+            fl.Evaluation(
+                SPACE.sample(rng), metrics, metrics["loss(precision)"], about.violation(metrics),
+                seconds=0.5, details={"curve": curve},
+            )
+        )  # fmt: skip
+    return fl.Result(about, tuple(found), "evaluations", 12.5)
 
 
 EVIL = "<script>window.pwned=1</script>"

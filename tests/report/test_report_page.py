@@ -9,9 +9,11 @@ import pytest
 from searches import (
     EVIL,
     SPACE,
+    curved,
     evaluation,
     evil,
     failure,
+    fitted,
     inspection,
     problem,
     regression,
@@ -289,16 +291,16 @@ def test_a_fitted_classifier_has_a_report(tmp_path):
     rng = np.random.default_rng(0)
     X = rng.normal(size=(240, 3))
     y = (X[:, 0] + 0.3 * rng.normal(size=240) > 0).astype(int)
-    fitted = FencelineClassifier(
+    chosen = FencelineClassifier(
         constraints=[metrics.size_mb() <= 50],
         space="small",
         evaluations=3,
         on_infeasible="warn",
     ).fit(X, y)
-    text = page(tmp_path, fitted)
+    text = page(tmp_path, chosen)
     assert "size_mb" in text
     assert 'sandbox="allow-same-origin"' in text
-    assert fitted.certificate_.status in title(text)
+    assert chosen.certificate_.status in title(text)
 
 
 def test_looks_are_counted_as_such_and_are_neither_drawn_nor_failures(tmp_path):
@@ -365,14 +367,12 @@ def test_what_the_model_does_is_written_into_the_page(tmp_path):
 
 
 def test_the_curve_of_thresholds_has_every_bound_and_the_objective_first(tmp_path):
-    about = problem(objective="loss(precision)")
-    search = result(evaluation(about, KNN, **{"loss(precision)": 0.2}), about=about)
-    given = model(search, inspection=inspection())
-    given.best_metrics_["loss(precision)"] = 0.2
-    thresholds = embedded(page(tmp_path, given))["inspection"]["thresholds"]
-    assert [s["name"] for s in thresholds["series"]] == ["precision", "auc"]
+    thresholds = embedded(page(tmp_path, fitted(curved(20), inspection())))["inspection"][
+        "thresholds"
+    ]
+    assert [s["name"] for s in thresholds["series"]] == ["precision", "false_positive_rate"]
     assert thresholds["series"][0]["values"] == pytest.approx([0.5, 0.7, 0.8, 0.9, None])
-    assert thresholds["series"][1]["bounds"] == [{"sense": ">=", "bound": 0.6, "tolerance": 0.0}]
+    assert thresholds["series"][1]["bounds"] == [{"sense": "<=", "bound": 0.2, "tolerance": 0.0}]
     assert (thresholds["chosen"], thresholds["kind"]) == (0.6543, "probability")
 
 

@@ -51,9 +51,9 @@ class Options:
         ]
         return np.array(columns, dtype=bool).reshape(len(columns), len(self.at)).T
 
-    def first(self, chosen: NDArray[np.bool_]) -> int | None:
-        """Return the best of some options."""
-        found = np.flatnonzero(chosen)
+    def first(self, inside: NDArray[np.bool_]) -> int | None:
+        """Return the best option that keeps to all of some constraints (columns)."""
+        found = np.flatnonzero(np.all(inside, axis=1))
         return int(found[0]) if found.size else None
 
 
@@ -94,11 +94,11 @@ def what_if(result: "Result", bounds: Mapping[str, float]) -> WhatIf:
     options = measured_options(result)
     moved = _moved(options.constraints, bounds)
     inside = options.inside(list(moved.values()))
-    best = options.first(inside.all(axis=1))
+    best = options.first(inside)
     value = math.inf if best is None else float(options.objective[best])
     costs = {}
     for k, text in enumerate(moved):
-        other = options.first(np.delete(inside, k, axis=1).all(axis=1))
+        other = options.first(np.delete(inside, k, axis=1))
         costs[text] = 0.0 if other is None else value - float(options.objective[other])
     if best is None:
         return WhatIf(moved, None, None, None, {}, costs)
