@@ -86,7 +86,7 @@ def test_the_question_the_model_and_its_certificate_are_shown(quick):
         "bad loans granted <= 0.9",
         "4 pipelines measured in",
         "estimator  LogisticRegression(C=",
-        "threshold  log-odds ",
+        "threshold  probability ",
         "1 - balanced accuracy",
         "Certified: all three hold on ",
         "applicants the search never saw, at 95% confidence.",

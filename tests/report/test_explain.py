@@ -56,7 +56,7 @@ def section(explanation, title):
 def test_why_names_the_pipeline_its_value_and_the_best_of_another_kind():
     text = section(explain(FOUND), "Why this pipeline")
     assert "none -> knn(k=5)" in text
-    assert "smallest loss, 0.2, of the 2 pipelines inside the fence; 5 were measured" in text
+    assert "lowest loss, 0.2, of the 2 pipelines inside the fence; 5 were measured" in text
     assert "none -> bayes, with 0.3" in text
 
 

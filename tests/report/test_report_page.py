@@ -1,17 +1,31 @@
 import json
 import re
 from dataclasses import replace
+from importlib.resources import files
 from types import SimpleNamespace
 
 import numpy as np
 import pytest
-from searches import EVIL, SPACE, evaluation, evil, failure, problem, search
+from searches import (
+    EVIL,
+    SPACE,
+    curved,
+    evaluation,
+    evil,
+    failure,
+    fitted,
+    inspection,
+    problem,
+    regression,
+    search,
+)
 from sklearn.compose import ColumnTransformer
 from sklearn.preprocessing import StandardScaler
 
 import fenceline as fl
 from fenceline import FencelineClassifier, metrics
 from fenceline.certificate.certify import Certificate, Check
+from fenceline.certificate.refits import Finalist
 from fenceline.errors import DefinitionError, StoreError
 from fenceline.report import write_report
 from fenceline.report.columns import columns
@@ -38,9 +52,11 @@ def result(*evaluations, about=None, **options):
     return fl.Result(about or problem(), evaluations, "evaluations", 1.0, **options)
 
 
-def model(result, certificate=None, configuration=KNN, data=None):
+def model(result, certificate=None, configuration=KNN, data=None, inspection=None, finalists=()):
     """Return what a report reads of a fitted estimator."""
     return SimpleNamespace(
+        inspection_=inspection,
+        finalists_=finalists,
         result_=result,
         certificate_=certificate,
         best_pipeline_=None,
@@ -173,7 +189,7 @@ def test_pipelines_that_vote_are_all_shown(tmp_path):
 
 def test_prices_and_multipliers_come_from_the_iterations(tmp_path):
     text = page(tmp_path, search(40))
-    assert '<td class="n">0.25</td>' in text
+    assert '<td data-label="Price" class="n">0.25</td>' in text
     assert embedded(text)["iterations"]["multipliers"][0] == [0.0, 0.1, 0.2, 0.3]
     assert 'id="multipliers"' not in page(tmp_path, FOUND)
 
@@ -275,16 +291,16 @@ def test_a_fitted_classifier_has_a_report(tmp_path):
     rng = np.random.default_rng(0)
     X = rng.normal(size=(240, 3))
     y = (X[:, 0] + 0.3 * rng.normal(size=240) > 0).astype(int)
-    fitted = FencelineClassifier(
+    chosen = FencelineClassifier(
         constraints=[metrics.size_mb() <= 50],
         space="small",
         evaluations=3,
         on_infeasible="warn",
     ).fit(X, y)
-    text = page(tmp_path, fitted)
+    text = page(tmp_path, chosen)
     assert "size_mb" in text
     assert 'sandbox="allow-same-origin"' in text
-    assert fitted.certificate_.status in title(text)
+    assert chosen.certificate_.status in title(text)
 
 
 def test_looks_are_counted_as_such_and_are_neither_drawn_nor_failures(tmp_path):
@@ -300,3 +316,117 @@ def test_looks_are_counted_as_such_and_are_neither_drawn_nor_failures(tmp_path):
     assert "singular matrix" not in text
     assert ">Looks</th>" in text
     assert ">Looks</th>" not in page(tmp_path, result(full))
+
+
+PRECISION = problem(objective="loss(precision)")
+
+
+def precise(*losses):
+    """Return a search for precision."""
+    found = [evaluation(PRECISION, KNN, **{"loss(precision)": loss}) for loss in losses]
+    return result(*found, about=PRECISION)
+
+
+def test_scores_are_shown_by_their_own_name_and_direction(tmp_path):
+    text = page(tmp_path, precise(0.1283, 0.25))
+    assert "<dt>precision in the search</dt><dd>0.8717</dd>" in text
+    assert "precision, as high as possible" in text
+    assert "loss(precision)" not in text.replace("loss(<wbr>precision)", "loss(precision)")
+    data = embedded(text)
+    assert (data["objective"], data["larger"], data["values"]) == (
+        "precision",
+        True,
+        [0.8717, 0.75],
+    )
+    assert 'aria-sort="descending"' in text
+
+
+def test_the_headline_is_the_score_on_unseen_rows(tmp_path):
+    text = page(tmp_path, model(FOUND, inspection=inspection()))
+    head = re.search(r'id="headline">(.*?)</div>', text)[1]
+    assert head == (
+        "<dt>precision on 100 unseen rows</dt><dd>0.7843 <small>0.647 to 0.887</small></dd>"
+    )
+    assert 'id="headline"' not in page(tmp_path, model(FOUND))
+
+
+def test_what_the_model_does_is_written_into_the_page(tmp_path):
+    found = inspection()
+    text = page(tmp_path, model(FOUND, inspection=found))
+    drawn = embedded(text)["inspection"]
+    assert drawn["roc"] == found["roc"]
+    assert drawn["point"] == {"fpr": 0.22, "tpr": 0.8, "precision": 40 / 51, "positives": 0.5}
+    assert [b["value"] for b in drawn["calibration"]] == [0.24, 0.76]
+    cells = re.findall(r'<td class="n[^"]*">(\d+) <span', text[text.index('id="confusion"') :])
+    assert cells == ["39", "11", "10", "40"]
+    assert "0.75<br>" in text  # the true-positive rate of a group,
+    assert "0.43 to 0.95" in text  # its interval
+    assert "9 of 12" in text  # and its counts
+    assert re.search(r">income</th><td class=\"n\">0.213</td><td class=\"n\">± 0.012<", text)
+    assert "2 further columns matter less" in text
+
+
+def test_the_curve_of_thresholds_has_every_bound_and_the_objective_first(tmp_path):
+    thresholds = embedded(page(tmp_path, fitted(curved(20), inspection())))["inspection"][
+        "thresholds"
+    ]
+    assert [s["name"] for s in thresholds["series"]] == ["precision", "false_positive_rate"]
+    assert thresholds["series"][0]["values"] == pytest.approx([0.5, 0.7, 0.8, 0.9, None])
+    assert thresholds["series"][1]["bounds"] == [{"sense": "<=", "bound": 0.2, "tolerance": 0.0}]
+    assert (thresholds["chosen"], thresholds["kind"]) == (0.6543, "probability")
+
+
+def test_a_fold_is_not_called_unseen(tmp_path):
+    text = page(tmp_path, model(FOUND, inspection=inspection(basis="fold")))
+    assert "precision on 100 rows of a fold" in text
+    assert "tend to flatter it" in text
+
+
+def test_numbers_have_residuals_by_group(tmp_path):
+    text = page(tmp_path, model(FOUND, inspection=regression()))
+    assert "Predicted against true" in text
+    assert "nine in ten rows lie between -2 and 2" in text
+    assert text.count('class="median"') == 2
+    assert "Confusion matrix" not in text
+
+
+def test_what_is_missing_of_an_inspection_is_said_and_escaped(tmp_path):
+    found = inspection(importance=None, missing={"importance": EVIL}, groups=None)
+    text = page(tmp_path, model(FOUND, inspection=found))
+    assert "importance is missing: &lt;script&gt;" in text
+
+
+def test_names_in_an_inspection_are_escaped(tmp_path):
+    found = inspection(classes=[EVIL, EVIL])
+    found["groups"][0]["groups"][0]["label"] = EVIL
+    found["importance"]["columns"][0]["name"] = EVIL
+    text = page(tmp_path, model(FOUND, inspection=found))
+    assert text.count("<script") == text.count("</script>") == 2
+
+
+def finalist(configuration, loss, unseen, verdict, threshold=None):
+    return Finalist(configuration, threshold, loss, unseen, verdict)
+
+
+def test_every_finalist_is_there_with_its_verdict_and_the_cost_of_certainty(tmp_path):
+    proof = certificate((8.0, -np.inf, 9.0, "certified"), (0.8, 0.7, np.inf, "certified"))
+    best, bold = (
+        finalist(KNN, 0.31, 0.32, "certified"),
+        finalist(ROBUST, 0.30, 0.35, "feasible", 0.5),
+    )
+    given = model(FOUND, proof, finalists=(best, bold))
+    text = page(tmp_path, given)
+    table = text[text.index('id="finalist-table"') :]
+    rows = re.findall(r"<tr(?: class=\"chosen\")?><th.*?</tr>", table)[1:3]
+    assert "probability 0.622" in rows[0]
+    assert "0.35</strong>" in rows[0]
+    assert "word-feasible" in rows[0]
+    assert "(delivered)" in rows[1]
+    assert "Delivered is the best that is certified" in text
+    assert "certainty cost 0.01" in text
+
+
+def test_feasible_is_another_colour_than_certified():
+    css = (files("fenceline.report") / "assets" / "report.css").read_text("utf-8")
+    assert ".verdict.feasible, .word-feasible { color: var(--amber); }" in css
+    assert css.count("--amber:") == 2  # light and dark

@@ -120,7 +120,7 @@ def _part_bounds(
     rates = metric.rates(trial)
     if rates is not None:
         # Exact ends are wider than they need be where two of them meet in a difference.
-        bound = _wilson if metric.contrast == "gap" else _exact
+        bound = _wilson if metric.contrast == "gap" else exact_rate
         return [bound(events, cases, risk) for events, cases in rates]
     if (ranked := ranked_rows(metric, trial)) is not None:
         found = zip(parts.tolist(), (delong(trial, at) for at in ranked), strict=True)
@@ -142,7 +142,7 @@ def _on_logit_scale(part: float, error: float, size: int, freedom: int, risk: fl
     """Return Student's bounds of a score between 0 and 1."""
     if not error > 0 or not 0 < part < 1:
         # However often rows are drawn, a score of 1 stays 1: bounded as a rate of the smallest cell.
-        return _exact(round(part * size), size, risk)
+        return exact_rate(round(part * size), size, risk)
     reach = float(stats.t.ppf(1 - risk, freedom)) * error / (part * (1 - part))
     return part, float(expit(logit(part) - reach)), float(expit(logit(part) + reach))
 
@@ -156,7 +156,7 @@ def _wilson(events: int, cases: int, risk: float) -> Bounds:
     return rate, max(0.0, low), min(1.0, high)
 
 
-def _exact(events: int, cases: int, risk: float) -> Bounds:
+def exact_rate(events: float, cases: float, risk: float) -> Bounds:
     """Return Clopper and Pearson's bounds of a rate."""
     low = stats.beta.ppf(risk, events, cases - events + 1) if events else 0.0
     high = stats.beta.ppf(1 - risk, events + 1, cases - events) if events < cases else 1.0

@@ -20,7 +20,7 @@ from fenceline.certificate.sequence import Option
 from fenceline.metrics.trial import Rows, Trial
 from fenceline.pipelines.cross_validation import CrossValidation
 from fenceline.pipelines.ensemble import Candidate, Members
-from fenceline.pipelines.fitting.thresholds import decided
+from fenceline.pipelines.fitting.thresholds import decided, written_threshold
 from fenceline.pipelines.fold_readings import THRESHOLD
 from fenceline.problem.configuration import Configuration
 from fenceline.problem.problem import Problem
@@ -48,6 +48,13 @@ class Finalist:
     """The objective on unseen rows; NaN where it is not known."""
     verdict: Verdict
     """Of the certificate."""
+    likely: bool = True
+    """Whether it has probabilities; else the threshold is a decision value."""
+
+    @property
+    def decides_at(self) -> str:
+        """Where it decides between two classes, in words; empty where that was not computed."""
+        return "" if self.threshold is None else written_threshold(self.threshold, self.likely)
 
 
 @dataclass(frozen=True)
@@ -193,6 +200,7 @@ class Refits:
             fitted.option.objective,
             value,
             "feasible" if fitted.certificate is None else fitted.certificate.status,
+            hasattr(fitted.trial.pipeline, "predict_proba"),
         )
 
     def _outgrown(self, option: Option, trial: Trial) -> bool:

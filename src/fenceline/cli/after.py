@@ -27,7 +27,8 @@ def report(
     from fenceline.cli.rundir import open_run
     from fenceline.report import write_report
 
-    path = write_report(open_run(directory).subject(), directory / REPORT)
+    run = open_run(directory)
+    path = write_report(run.subject(), directory / REPORT, title=run.title)
     typer.echo(str(path))
     if show:
         typer.launch(path.resolve().as_uri())

@@ -202,7 +202,7 @@ def _search(
                 _clear(directory, started)
                 raise
             refusal = problem
-        outcome = FitRecord(model, refusal, spent)
+        outcome = FitRecord(model, refusal, spent, recorded.title)
         outcome.write(directory)
         recorded.to_toml(directory / CONFIG)
     summary = outcome.summary(directory)

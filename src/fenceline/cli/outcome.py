@@ -13,12 +13,14 @@ from fenceline.result.result import Result
 
 if TYPE_CHECKING:
     from fenceline.certificate.certify import Certificate
+    from fenceline.report.subject import Subject
 
-MODEL, CERTIFICATE, REPORT, SUMMARY = (
+MODEL, CERTIFICATE, REPORT, SUMMARY, INSPECTION = (
     "model.skops",
     "certificate.json",
     "report.html",
     "summary.json",
+    "inspection.json",
 )
 FORMAT = 1
 ANSWERED, WRONG_USE, NOTHING_INSIDE, INTERRUPTED = 0, 2, 3, 130
@@ -33,6 +35,8 @@ class FitRecord:
     """What the fit raised when it found, or confirmed, nothing inside the fence."""
     spent: float = 0.0
     """Seconds of the run before it was continued."""
+    title: str | None = None
+    """Of the report."""
 
     @property
     def result(self) -> Result:
@@ -74,6 +78,7 @@ class FitRecord:
                 "message": result.message if self.refusal is None else str(self.refusal),
                 "directory": str(directory),
                 "objective": {"name": result.problem.objective, "value": subject.objective},
+                "score": _score(subject),
                 "pipelines": [
                     {
                         "votes": votes,
@@ -100,6 +105,7 @@ class FitRecord:
                     {
                         "pipeline": str(f.configuration),
                         "threshold": f.threshold,
+                        "decides_at": f.decides_at,
                         "objective": f.objective,
                         "unseen": f.unseen,
                         "verdict": f.verdict,
@@ -126,10 +132,30 @@ class FitRecord:
             model.unlink(missing_ok=True)
         write_json(directory / CERTIFICATE, certificate_record(self.certificate) or _NONE)
         write_json(directory / SUMMARY, self.summary(directory))
-        write_report(self.model, directory / REPORT)
+        inspection = getattr(self.model, "inspection_", None)
+        if inspection is not None:
+            write_json(directory / INSPECTION, inspection)
+        else:
+            (directory / INSPECTION).unlink(missing_ok=True)
+        write_report(self.model, directory / REPORT, title=self.title)
 
 
 _NONE = {"format": FORMAT, "status": "none", "checks": []}
+
+
+def _score(subject: "Subject") -> dict[str, Any]:
+    """Return the objective as people named it, in the search and on unseen rows."""
+    score, found = subject.score, subject.inspection
+    searched = None if subject.objective is None else score.value(subject.objective)
+    record: dict[str, Any] = {
+        "name": score.name,
+        "larger_is_better": score.larger_is_better,
+        "searched": searched,
+    }
+    unseen = found["objective"] if found and found["basis"] == "unseen" else None
+    if unseen is not None:
+        record["unseen"] = {key: unseen[key] for key in ("value", "low", "high")}
+    return record
 
 
 def certificate_record(certificate: "Certificate | None") -> dict[str, Any] | None:

@@ -165,6 +165,12 @@ class Run:
         found: int = self.summary.get("evaluations", 0)
         return found
 
+    @property
+    def title(self) -> str:
+        """What a report of the run is called."""
+        named = (self.path / CONFIG).exists() and self.settings.title
+        return named or self.path.resolve().name
+
     def subject(self) -> Any:
         """Return what reports and explanations are about: the model, else the search alone."""
         return self.model() if self.has_model else self.result()

@@ -66,6 +66,12 @@ class Settings:
         parse_limits(self.limits)
 
     @property
+    def title(self) -> str:
+        """What a report of the run is called: the table's name, and what is predicted."""
+        table = Path(self.data).name.split(".")[0]
+        return ": ".join(filter(None, [table, self.target]))
+
+    @property
     def folds(self) -> int | float:
         """The folds as estimators take them: a whole number, or a share of rows."""
         return int(self.cv) if self.cv >= 1 else self.cv

@@ -75,7 +75,8 @@ def answer(console: Console, summary: dict[str, Any], directory: Path) -> None:
     if summary["constraints"]:
         console.print(fence_table(summary))
     else:
-        say(console, f"  {summary['objective']['name']} = {_number(summary['objective']['value'])}")
+        score = _score(summary)
+        say(console, f"  {score['name']} = {_number(score['searched'])}")
     files = [name for name in (MODEL, CERTIFICATE, REPORT) if (directory / name).exists()]
     say(console, f"{directory}: {', '.join(files)}")
     say(console, f"Next: fenceline explain {directory} | fenceline report {directory} --open")
@@ -96,9 +97,10 @@ def fence_table(summary: dict[str, Any]) -> Table:
     table.add_column("", overflow="fold")
     for heading in ("search", "margin", "price", "unseen", "verdict"):
         table.add_column(heading, justify="right", no_wrap=True)
-    objective = summary["objective"]
+    score = _score(summary)
+    unseen = (score.get("unseen") or {}).get("value")
     # Text, not str: a column called a[/b] is no markup.
-    table.add_row(_text(objective["name"]), _number(objective["value"]), "", "", "", "")
+    table.add_row(_text(score["name"]), _number(score["searched"]), "", "", _number(unseen), "")
     for line in summary["constraints"]:
         check = checks.get(line["constraint"])
         unseen = _number(check["value"]) if check is not None and rows else ""
@@ -119,6 +121,16 @@ def _price(price: float | None) -> str:
     if price is None:
         return "–"
     return _number(price) if abs(price) > 1e-9 else "0"
+
+
+def _score(summary: dict[str, Any]) -> dict[str, Any]:
+    """Return the objective as people named it; summaries of older versions have its loss alone."""
+    objective = summary["objective"]
+    found: dict[str, Any] = summary.get("score") or {
+        "name": objective["name"],
+        "searched": objective["value"],
+    }
+    return found
 
 
 def _text(text: str) -> Text:

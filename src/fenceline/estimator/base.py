@@ -28,6 +28,7 @@ from fenceline.estimator.search import search
 from fenceline.estimator.second_table import joined
 from fenceline.evaluation import Engine, Limits
 from fenceline.evaluation.evaluator import Progress
+from fenceline.inspection import inspect
 from fenceline.metrics.metric import PipelineMetric
 from fenceline.metrics.trial import Rows
 from fenceline.pipelines.cross_validation import Folds
@@ -155,6 +156,7 @@ class FencelineEstimator(CallbackSupportMixin, BaseEstimator):  # type: ignore[m
                 self._infeasible(NOTHING_USEFUL.format(self.result_.message))
 
         delivered = refit.best(candidates, inside)
+        self.inspection_ = inspect(delivered, refit, budget.inspection)
         self._adopt(delivered, task, rows.search)
         announcer.end()
         return self

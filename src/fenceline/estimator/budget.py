@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from fenceline.evaluation import Limits
+from fenceline.inspection import allowance
 
 DEFAULT_SECONDS = 60.0
 """The budget when none is given."""
@@ -29,9 +30,11 @@ class Budget:
     seconds: float | None
     """Of the search alone; None where evaluations alone decide."""
     deadline: float
-    """Of :func:`time.monotonic`, when the whole budget ends."""
+    """Of :func:`time.monotonic`, when the certificate is to be done."""
     limits: Limits | None
     """The user's, or one that keeps a slow pipeline from using up the budget."""
+    inspection: float
+    """Seconds for a look at what the model does, after everything else."""
 
     @classmethod
     def begin(cls, estimator: Any, *, certified_rows: int = 0) -> "Budget":
@@ -48,14 +51,17 @@ class Budget:
         if seconds is None and evaluations is None:
             seconds = DEFAULT_SECONDS
         if seconds is None:
-            return cls(evaluations, None, math.inf, estimator.limits)
+            return cls(evaluations, None, math.inf, estimator.limits, allowance(None))
+        inspection = allowance(seconds)
+        # All but the inspection, which comes last.
+        seconds -= inspection
         deadline = time.monotonic() + seconds
         # Time to choose who votes serves the certificate, too.
         left = ENSEMBLE_SHARE * seconds if estimator.ensemble else reserve(seconds, certified_rows)
         limits = estimator.limits
         if limits is None and isinstance(estimator.engine, str | None):  # others have their own
             limits = Limits(seconds=max(LONGEST_FLOOR, LONGEST_SHARE * (seconds - left)))
-        return cls(evaluations, seconds - left, deadline, limits)
+        return cls(evaluations, seconds - left, deadline, limits, inspection)
 
     @property
     def fold_seconds(self) -> float | None:

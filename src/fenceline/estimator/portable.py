@@ -11,6 +11,7 @@ import numpy as np
 
 from fenceline.certificate.refits import Finalist
 from fenceline.errors import MeasurementError
+from fenceline.inspection import Inspection
 from fenceline.pipelines.cross_validation import Finished
 from fenceline.problem.configuration import Choice, Configuration, FrozenParams
 from fenceline.problem.constraint import Constraint
@@ -57,6 +58,7 @@ ALLOWED = frozenset(
     f"{place}.{name}" for place, names in _ALLOWED.items() for name in names.split()
 )
 """What models of the named spaces are made of, beyond the types that skops trusts on its own."""
+INSPECTION = Inspection.__annotations__.keys()
 
 
 @dataclass(frozen=True)
@@ -68,9 +70,12 @@ class Written:
 
     def read(self) -> Any:
         """Return what was written."""
-        return {"space": Space.from_dict, "configuration": _configuration, "result": _result}[
-            self.kind
-        ](json.loads(self.text))
+        return {
+            "space": Space.from_dict,
+            "configuration": _configuration,
+            "result": _result,
+            "inspection": dict,
+        }[self.kind](json.loads(self.text))
 
 
 @dataclass(frozen=True)
@@ -99,6 +104,8 @@ def portable(value: Any) -> Any:
         return _written("configuration", value.to_dict())
     if isinstance(value, Result):
         return _written("result", _describe(value))
+    if isinstance(value, dict) and value.keys() == INSPECTION:
+        return _written("inspection", value)  # skops would make a file's entry of every number
     if isinstance(value, os.PathLike):
         return os.fspath(value)
     if isinstance(value, list | tuple):
@@ -116,7 +123,10 @@ def restored(value: Any) -> Any:
     if isinstance(value, tuple):
         return tuple(map(restored, value))
     if isinstance(value, Finalist):
-        return dataclasses.replace(value, configuration=restored(value.configuration))
+        # Files of older versions lack fields that came later.
+        names = [f.name for f in dataclasses.fields(Finalist) if hasattr(value, f.name)]
+        known = {name: getattr(value, name) for name in names}
+        return Finalist(**known | {"configuration": restored(value.configuration)})
     return value.read() if isinstance(value, Written) else value
 
 

@@ -22,6 +22,7 @@ from rich.text import Text
 
 from fenceline.evaluation.evaluator import Progress
 from fenceline.problem.constraint import Constraint
+from fenceline.problem.objective import named
 from fenceline.problem.printable import printable
 from fenceline.problem.problem import Evaluation, Problem
 from fenceline.search.iterate import Iterate
@@ -105,7 +106,7 @@ class ProgressDisplay:
         rows.add_column(style="dim", width=6)
         rows.add_column(no_wrap=True, width=_BAR_WIDTH)
         rows.add_column(no_wrap=True, overflow="ellipsis", ratio=1)
-        goal = "" if self.problem is None else f", minimising {self.problem.objective}"
+        goal = "" if self.problem is None else f", {_goal(self.problem)}"
         spent = max(self._spent(state), default=None)
         rows.add_row(
             "budget",
@@ -117,10 +118,12 @@ class ProgressDisplay:
         else:
             rows.add_row(
                 "best",
-                f"{state.best.objective:.5g}",
+                self._value(state.best),
                 Text(printable(str(state.best.configuration))),
             )
-        rows.add_row("last", Text(_outcome(state.evaluation)), Text(_pipeline(state.evaluation)))
+        rows.add_row(
+            "last", Text(self._outcome(state.evaluation)), Text(_pipeline(state.evaluation))
+        )
         shown = state.best or self._nearest
         if self.problem is not None and shown is not None and shown.ok:
             for constraint in self.problem.constraints:
@@ -148,12 +151,26 @@ class ProgressDisplay:
         return f"{time} s, {count} evaluations{looks}, {share:.0%} feasible"
 
     def _line(self, state: Progress, improved: bool) -> str:
-        best = "none yet" if state.best is None else f"{state.best.objective:.5g}"
+        best = "none yet" if state.best is None else self._value(state.best)
         subject = state.best if improved and state.best is not None else state.evaluation
-        word = "new best" if improved else f"last ({_outcome(state.evaluation)})"
+        word = "new best" if improved else f"last ({self._outcome(state.evaluation)})"
         iterate = state.iterate
         admm = "" if iterate is None else f", iteration {iterate.t}"
         return f"{self._budget(state)}{admm}, best {best}; {word}: {_pipeline(subject)}"
+
+    def _value(self, evaluation: Evaluation) -> str:
+        """Write the objective as people named it."""
+        if self.problem is None:
+            return f"{evaluation.objective:.5g}"
+        return f"{named(self.problem.objective).value(evaluation.objective):.5g}"
+
+    def _outcome(self, evaluation: Evaluation) -> str:
+        if not evaluation.ok:
+            return evaluation.status
+        side = "inside" if evaluation.feasible else "outside"
+        if evaluation.look:
+            side = f"a look at {evaluation.fidelity:.0%} of the rows"
+        return f"{self._value(evaluation)}, {side}"
 
     def _draw(self, console: Console, state: Progress) -> None:
         panel = self.panel(state)
@@ -166,7 +183,7 @@ class ProgressDisplay:
         if self.verbosity > 1:
             _say(
                 console,
-                f"{state.count:>5}  {_outcome(state.evaluation)}: {_pipeline(state.evaluation)}",
+                f"{state.count:>5}  {self._outcome(state.evaluation)}: {_pipeline(state.evaluation)}",
             )
         self._height = len(console.render_lines(panel, pad=False))
         console.print(panel)
@@ -206,13 +223,9 @@ def _residuals(iterate: Iterate) -> str:
     return "; ".join([residuals, *prices])
 
 
-def _outcome(evaluation: Evaluation) -> str:
-    if not evaluation.ok:
-        return evaluation.status
-    side = "inside" if evaluation.feasible else "outside"
-    if evaluation.look:
-        side = f"a look at {evaluation.fidelity:.0%} of the rows"
-    return f"{evaluation.objective:.5g}, {side}"
+def _goal(problem: Problem) -> str:
+    score = named(problem.objective)
+    return f"{'maximising' if score.larger_is_better else 'minimising'} {score.name}"
 
 
 def _pipeline(evaluation: Evaluation) -> str:

@@ -17,6 +17,7 @@ from fenceline.metrics.metric import Parts, PipelineMetric
 from fenceline.metrics.names import error_name, natural, scorer_of, spoken
 from fenceline.metrics.ranges import ANY, SHARE, Range
 from fenceline.metrics.trial import Grouping, Rows, Trial
+from fenceline.problem.objective import bounded
 
 _UNIT = (
     "accuracy",
@@ -272,11 +273,7 @@ def loss(scorer: "str | PipelineMetric") -> Loss:
     of = scorer if isinstance(scorer, PipelineMetric) else score(scorer)
     if isinstance(of, Loss):
         return of
-    unbounded = isinstance(of, Score) and (
-        of.scorer.startswith("neg_")
-        or of.scorer in ("mutual_info_score", "positive_likelihood_ratio")
-    )
-    return Loss(f"loss({of.name})", of, bounded=not unbounded)
+    return Loss(f"loss({of.name})", of, bounded=bounded(of.name))
 
 
 def robustness(scorer: str, noise: float = 0.1) -> Robustness:

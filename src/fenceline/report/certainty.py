@@ -36,10 +36,10 @@ def price_of_certainty(subject: Subject) -> str:
         return ""
     if not delivered > best.objective:
         return ""
-    name = subject.result.problem.objective
+    score = subject.score
     certified = subject.certificate is not None and subject.certificate.status == "certified"
     text = (
-        f"The best by the folds had {name} = {best.objective:.4g}; "
+        f"The best by the folds had {score.name} = {score.value(best.objective):.4g}; "
         f"{'certainty' if certified else 'safety'} cost "
         f"{delivered - best.objective:.2g}."
     )
@@ -47,5 +47,23 @@ def price_of_certainty(subject: Subject) -> str:
     if (ours := seen.get(delivered)) is not None and (
         theirs := seen.get(best.objective)
     ) is not None:
-        text += f" On unseen rows it had {theirs:.4g}, and what is delivered {ours:.4g}."
+        text += (
+            f" On unseen rows it had {score.value(theirs):.4g}, and what is delivered "
+            f"{score.value(ours):.4g}."
+        )
     return text
+
+
+def why_delivered(subject: Subject) -> str:
+    """Say why the model need not be the first of the leaderboard."""
+    count = len(subject.finalists)
+    certificate = subject.certificate
+    if count < 2 or certificate is None:
+        return ""
+    tested = f"{count} candidates were fitted on all rows of the search and measured on unseen ones"
+    reasons = {
+        "certified": f"{tested}, from safe to bold. Delivered is the best that is certified.",
+        "feasible": f"{tested}. None is certified, so the best that is safe enough is delivered.",
+        "infeasible": f"{tested}. Unseen rows confirm none of them.",
+    }
+    return " ".join(filter(None, [reasons[certificate.status], price_of_certainty(subject)]))

@@ -7,9 +7,11 @@ from typing import Any, TypeAlias
 from fenceline.problem.constraint import Constraint
 from fenceline.problem.parameter import Value
 from fenceline.problem.problem import Evaluation
+from fenceline.report.behaviour import charts
 from fenceline.report.front import front
 from fenceline.report.subject import Subject
 from fenceline.result.result import Result
+from fenceline.result.what_if import measured_options
 from fenceline.search.iterate import Iterate
 
 Json: TypeAlias = Any
@@ -27,13 +29,14 @@ def columns(subject: Subject) -> Json:
     Algorithms are numbers into lists of names; the values of a hyper-parameter are listed for
     those evaluations only that have it, in order, so nothing is written where there is nothing.
     """
-    result = subject.result
+    result, score = subject.result, subject.score
     evaluations, problem = result.full, result.problem
     detailed = _detailed(evaluations)
     return {
-        "objective": problem.objective,
+        "objective": score.name,
+        "larger": score.larger_is_better,
         "constraints": [_constraint(c) for c in problem.constraints],
-        "values": [short(e.objective) for e in evaluations],
+        "values": [short(score.value(e.objective)) for e in evaluations],
         "metrics": [
             [short(e.metrics[c.metric]) if e.ok else None for e in evaluations]
             for c in problem.constraints
@@ -50,6 +53,22 @@ def columns(subject: Subject) -> Json:
         "fronts": [front(evaluations, problem, c) for c in problem.constraints],
         "presented": [i for i, e in enumerate(evaluations) if subject.presents(e)],
         "iterations": _iterations(result, problem.constraints),
+        "inspection": charts(subject),
+        "options": _options(subject),
+    }
+
+
+def _options(subject: Subject) -> Json:
+    """Return what may be the best inside some other fence, the best first; None without a fence."""
+    found = measured_options(subject.result) if subject.result.problem.constraints else None
+    if found is None or not len(found.at):
+        return None
+    score = subject.score
+    return {
+        "at": found.at.tolist(),
+        "log_odds": [short(odds) for odds in found.log_odds.tolist()],
+        "objective": [short(score.value(loss)) for loss in found.objective.tolist()],
+        "values": [[short(v) for v in column] for column in found.values.T.tolist()],
     }
 
 

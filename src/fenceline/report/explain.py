@@ -6,6 +6,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING, Any
 
+from fenceline.problem.objective import NamedScore, named
 from fenceline.problem.problem import Problem
 from fenceline.report.certainty import meaning, price_of_certainty
 from fenceline.report.sections import algorithms
@@ -103,6 +104,17 @@ class Explanation:
             "\n".join([title, *(f"  {line}" for line in lines)]) for title, lines in parts.items()
         )
 
+    @property
+    def _score(self) -> NamedScore:
+        return named(self.objective)
+
+    def _number(self, loss: float) -> str:
+        """Write a value of the objective in the score's own direction."""
+        return f"{self._score.value(loss):.5g}"
+
+    def _written(self, loss: float) -> str:
+        return self._score.written(loss, 5)
+
     def _why(self) -> Iterator[str]:
         if self.pipeline is None:
             yield self.message
@@ -114,24 +126,25 @@ class Explanation:
         assert self.lowest is not None
         if self.members > 1:
             yield (
-                f"vote together, with {self.objective} {self.value:.5g}; the best alone of the "
-                f"{self.feasible} pipelines inside the fence has {self.lowest:.5g}; {self.evaluations} were "
-                "measured."
+                f"vote together, with {self._written(self.value)}; the best alone of the "
+                f"{self.feasible} pipelines inside the fence has {self._number(self.lowest)}; "
+                f"{self.evaluations} were measured."
             )
         elif self.value <= self.lowest:
             yield (
-                f"has the smallest {self.objective}, {self.value:.5g}, of the {self.feasible} pipelines "
-                f"inside the fence; {self.evaluations} were measured."
+                f"has the {self._score.best} {self._score.name}, {self._number(self.value)}, of the "
+                f"{self.feasible} pipelines inside the fence; {self.evaluations} were measured."
             )
         else:
             yield (
-                f"has {self.objective} {self.value:.5g}. Of {self.evaluations} pipelines measured, "
-                f"{self.feasible} were inside the fence; the lowest of them, {self.lowest:.5g}, keeps "
-                "less room to the fence."
+                f"has {self._written(self.value)}. Of {self.evaluations} pipelines measured, "
+                f"{self.feasible} were inside the fence; the {self._score.best} of them, "
+                f"{self._number(self.lowest)}, keeps less room to the fence."
             )
         if self.rival is not None:
             yield (
-                f"The best that ends otherwise is {self.rival.pipeline}, with {self.rival.objective:.5g}."
+                f"The best that ends otherwise is {self.rival.pipeline}, with "
+                f"{self._number(self.rival.objective)}."
             )
 
     def _price(self) -> Iterator[str]:
@@ -151,14 +164,15 @@ class Explanation:
         for i, cost in enumerate(felt):
             head = "Most expensive" if i == 0 else "Then"
             yield (
-                f"{head}: '{cost.constraint}'. Loosened by {cost.step:.3g}, {self.objective} would fall by "
-                f"about {cost.gain:.2g} (an estimate, from the slope at the best pipeline)."
+                f"{head}: '{cost.constraint}'. Loosened by {cost.step:.3g}, {self._score.name} would "
+                f"{'rise' if self._score.larger_is_better else 'fall'} by about {cost.gain:.2g} (an "
+                "estimate, from the slope at the best pipeline)."
             )
         for move in self.moves:
             bounds = " and ".join(f"{c} to {written(b)}" for c, b in move.bounds.items())
             yield (
-                f"Moving {bounds} would have admitted {move.pipeline}, measured with {self.objective} "
-                f"{move.objective:.5g}."
+                f"Moving {bounds} would have admitted {move.pipeline}, measured with "
+                f"{self._written(move.objective)}."
             )
         if self.pipeline is not None and felt and not self.moves:
             yield "No pipeline that was measured outside the fence is better."
@@ -169,7 +183,7 @@ class Explanation:
         elif not self.tried:
             yield "Every module has a single algorithm: only hyper-parameters were chosen."
         for one in self.tried:
-            best = "none inside" if one.best is None else f"best {one.best:.5g}"
+            best = "none inside" if one.best is None else f"best {self._number(one.best)}"
             failed = f", {one.failed} failed" if one.failed else ""
             if one.looks:
                 failed += f", {one.looks} look{'' if one.looks == 1 else 's'} at fewer rows"
@@ -280,10 +294,12 @@ def _sureness(
         if price := price_of_certainty(subject):
             yield price
         for one in subject.finalists if len(subject.finalists) > 1 else ():
-            at = "" if one.threshold is None else f" at log-odds {one.threshold:.2f}"
+            at = f" at {one.decides_at}" if one.decides_at else ""
+            score = subject.score
             yield (
-                f"finalist: {one.configuration}{at}, {problem.objective} = {one.objective:.4g} by the "
-                f"folds, {one.unseen:.4g} on unseen rows: {one.verdict}"
+                f"finalist: {one.configuration}{at}, {score.name} = {score.value(one.objective):.4g} "
+                f"by the folds, {score.value(one.unseen):.4g} on unseen rows: {one.verdict}"
+                f"{', delivered' if subject.delivers(one) else ''}"
             )
     elif not problem.constraints:
         yield "Nothing had to be certified: no constraint was given."

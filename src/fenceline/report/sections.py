@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from importlib.metadata import PackageNotFoundError, version
 from statistics import median
+from typing import TYPE_CHECKING
 
 from fenceline.problem.configuration import Configuration
 from fenceline.problem.problem import Evaluation
@@ -14,10 +15,14 @@ from fenceline.problem.template import in_order
 from fenceline.report.subject import Subject
 from fenceline.result.result import Result
 
+if TYPE_CHECKING:
+    from fenceline.pipelines.ensemble import Members
+
 TOP = 10
 """Lines of the leaderboard that are there without being asked for."""
 MOST_REASONS = 15
 _LONGEST_REASON = 240
+SYMBOLS = {"certified": "✓", "feasible": "○", "infeasible": "✕"}
 _PACKAGES = ("fenceline", "scikit-learn", "numpy", "scipy", "pandas")
 
 
@@ -45,6 +50,21 @@ class Reason:
     status: str
     message: str
     times: int
+
+
+@dataclass(frozen=True, slots=True)
+class FinalistLine:
+    """A pipeline that was fitted on all rows of the search, as a line of a table."""
+
+    pipeline: str
+    threshold: str | None
+    searched: float
+    """Its score by the folds, in the score's own direction ..."""
+    unseen: float
+    """... and on unseen rows; NaN where it is not known."""
+    verdict: str
+    symbol: str
+    delivered: bool
 
 
 def algorithms(result: Result) -> dict[str, list[Tried]]:
@@ -108,13 +128,43 @@ def asked(subject: Subject) -> list[tuple[str, str]]:
         "interrupted": "it was interrupted",
     }
     rows = [
-        ("Objective, minimised", result.problem.objective),
+        ("Objective", _goal(subject)),
         ("Space", f"{len(space.modules)} modules, {size:,} pipelines before hyper-parameters"),
         ("Evaluations", f"{result.counted} in {result.seconds:,.1f} s".replace(" evaluations", "")),
         ("Ended because", ends[result.ended]),
     ]
     shown = ("cv", "workers", "random_state", "confidence")
     return rows + [(n, str(subject.settings[n])) for n in shown if n in subject.settings]
+
+
+def _goal(subject: Subject) -> str:
+    score = subject.score
+    return f"{score.name}, as {'high' if score.larger_is_better else 'low'} as possible"
+
+
+def finalists(subject: Subject) -> list[FinalistLine]:
+    """Return all that were fitted on the rows of the search, the best by the folds first."""
+    score = subject.score
+    return [
+        FinalistLine(
+            pipeline_text(f.configuration),
+            None if f.threshold is None else f.decides_at,
+            score.value(f.objective),
+            score.value(f.unseen),
+            f.verdict,
+            SYMBOLS[f.verdict],
+            subject.delivers(f),
+        )
+        for f in sorted(subject.finalists, key=lambda f: f.objective)
+    ]
+
+
+def pipeline_text(configuration: "Configuration | Members") -> str:
+    """Write a pipeline, or those that vote."""
+    if isinstance(configuration, Configuration):
+        return " → ".join(map(str, configuration.values()))
+    votes = Counter(configuration)
+    return "; ".join(f"{n} x {' → '.join(map(str, c.values()))}" for c, n in votes.items())
 
 
 def environment() -> list[tuple[str, str]]:

@@ -9,6 +9,7 @@ from fenceline.errors import DefinitionError
 from fenceline.pipelines.fitting.thresholds import describe_threshold
 from fenceline.pipelines.fold_readings import THRESHOLD
 from fenceline.problem.configuration import Configuration
+from fenceline.problem.objective import NamedScore, named
 from fenceline.problem.problem import Evaluation
 from fenceline.result.margins import Standing, standings
 from fenceline.result.result import Result
@@ -17,6 +18,7 @@ if TYPE_CHECKING:
     from fenceline.certificate.certify import Certificate
     from fenceline.certificate.refits import Finalist
     from fenceline.estimator.describe import DataSummary
+    from fenceline.inspection import Inspection
 
 
 @dataclass(frozen=True)
@@ -35,6 +37,8 @@ class Subject:
     finalists: "Sequence[Finalist]" = ()
     """All that were fitted on the rows of the search, and what unseen rows say of them."""
     data: "DataSummary | None" = None
+    inspection: "Inspection | None" = None
+    """What the model does on rows it has not seen."""
     settings: Mapping[str, Any] = field(default_factory=dict)
     """What the estimator was asked for."""
 
@@ -67,13 +71,25 @@ class Subject:
             pipeline=given.best_pipeline_,
             finalists=getattr(given, "finalists_", ()),
             data=getattr(given, "data_", None),  # models saved by older versions have none
+            inspection=getattr(given, "inspection_", None),
             settings=given.get_params(deep=False),
         )
 
     @property
     def objective(self) -> float | None:
-        """What the search measured of the pipeline presented."""
+        """What the search measured of the pipeline presented; smaller is better."""
         return self.metrics.get(self.result.problem.objective)
+
+    @property
+    def score(self) -> NamedScore:
+        """The objective as people named it."""
+        return named(self.result.problem.objective)
+
+    def delivers(self, finalist: "Finalist") -> bool:
+        """Tell whether a finalist is the model."""
+        chosen = finalist.configuration
+        members = Counter([chosen] if isinstance(chosen, Configuration) else chosen)
+        return members == self.members and finalist.threshold == self.metrics.get(THRESHOLD)
 
     @property
     def threshold(self) -> str | None:

@@ -5,6 +5,7 @@ from dataclasses import dataclass
 
 from fenceline.problem.constraint import Constraint
 from fenceline.report.certainty import price_of_certainty
+from fenceline.report.sections import SYMBOLS as _SYMBOLS
 from fenceline.report.subject import Subject
 from fenceline.result.margins import Standing
 
@@ -48,9 +49,6 @@ class Gauge:
     edge: float
     bound: float
     inside_left: bool
-
-
-_SYMBOLS = {"certified": "✓", "feasible": "○", "infeasible": "✕"}
 
 
 def verdict(subject: Subject) -> Verdict:

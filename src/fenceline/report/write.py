@@ -12,8 +12,9 @@ from jinja2 import Environment, PackageLoader
 from markupsafe import Markup, escape
 
 from fenceline.errors import DefinitionError, StoreError
-from fenceline.problem.configuration import Configuration
 from fenceline.report import sections
+from fenceline.report.behaviour import bars, boxes, operating_point
+from fenceline.report.certainty import meaning, why_delivered
 from fenceline.report.columns import columns
 from fenceline.report.diagram import diagram
 from fenceline.report.subject import Subject
@@ -22,7 +23,7 @@ from fenceline.result.diagnosis import relaxations
 
 MOST_MOVES = 5
 """Moves of the fence that are shown."""
-_SCRIPTS = ("chart.js", "plots.js", "page.js")
+_SCRIPTS = ("chart.js", "plots.js", "model.js", "what_if.js", "page.js")
 
 
 def write_report(model_or_result: Any, path: str | Path, *, title: str | None = None) -> Path:
@@ -73,19 +74,32 @@ def render(subject: Subject, title: str) -> str:
         lstrip_blocks=True,
     )
     environment.policies["json.dumps_kwargs"] = {"separators": (",", ":"), "allow_nan": False}
-    environment.filters |= {"number": number, "breakable": _breakable, "pipeline": _pipeline}
-    result = subject.result
+    score = subject.score
+    environment.filters |= {
+        "number": number,
+        "breakable": _breakable,
+        "pipeline": sections.pipeline_text,
+        "score": lambda loss: None if loss is None else score.value(loss),
+    }
+    result, found = subject.result, subject.inspection
     script = "(() => {\n" + "\n".join(map(_asset, _SCRIPTS)) + "})();"
     return environment.get_template("page.html").render(
         title=title,
         written=datetime.now(UTC).strftime("%d %B %Y, %H:%M UTC"),
         verdict=verdict(subject),
         subject=subject,
+        score=subject.score,
+        point=operating_point(found) if found else None,
+        bars=list(bars(found)) if found else [],
+        boxes=boxes,
+        finalists=sections.finalists(subject),
+        why=why_delivered(subject),
         result=result,
         problem=result.problem,
         members=[(sections.in_words(c), votes) for c, votes in subject.members.items()],
         diagram=diagram(subject.pipeline) if subject.pipeline is not None else None,
         lines=constraint_table(subject),
+        sure=next(iter(meaning(subject.certificate)), "") if subject.certificate else "",
         modules=sections.algorithms(result),
         leaders=sections.leaders(result),
         feasible=sum(e.feasible for e in result.full),
@@ -108,10 +122,6 @@ def render(subject: Subject, title: str) -> str:
 def _breakable(text: object) -> Markup:
     """Let a long name break after its punctuation, and nowhere else."""
     return Markup(re.sub(r"([,(])", r"\1<wbr>", str(escape(text))))
-
-
-def _pipeline(configuration: Configuration) -> str:
-    return " → ".join(map(str, configuration.values()))
 
 
 def _asset(name: str) -> str:

@@ -9,12 +9,14 @@ from typing import TYPE_CHECKING, Literal, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
+from fenceline.problem.objective import named
 from fenceline.problem.problem import Evaluation, Problem
 from fenceline.result.diagnosis import Diagnosis, diagnose, relaxations
 
 if TYPE_CHECKING:
     import pandas as pd
 
+    from fenceline.result.what_if import WhatIf
     from fenceline.search.iterate import Iterate
 
 Verdict: TypeAlias = Literal["feasible", "infeasible", "failed", "empty"]
@@ -79,7 +81,9 @@ class Result:
         best = self.best
         count = len(self.full)
         if best is not None:
-            return f"{best.configuration} has {self.problem.objective} = {best.objective:.6g} inside the fence."
+            score = named(self.problem.objective)
+            value = score.value(best.objective)
+            return f"{best.configuration} has {score.name} = {value:.6g} inside the fence."
         if self.diagnosis is not None:
             return (
                 f"None of {count} pipelines satisfies every constraint; {self.diagnosis}; "
@@ -113,6 +117,19 @@ class Result:
             for r in found
         ]
         return pd.DataFrame(rows, columns=columns)
+
+    def what_if(self, bounds: Mapping[str, float]) -> "WhatIf":
+        """Return the best that was measured inside moved bounds; nothing is measured again.
+
+        Parameters
+        ----------
+        bounds : mapping of str to float
+            Constraint or metric -> another bound, such as ``{"false_positive_rate": 0.05}``;
+            constraints that are not named stay.
+        """
+        from fenceline.result.what_if import what_if
+
+        return what_if(self, bounds)
 
     @property
     def trajectory(self) -> NDArray[np.float64]:

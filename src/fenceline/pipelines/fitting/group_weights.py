@@ -6,7 +6,7 @@ model is fitted with such weights: what comes before it is shared by pipelines t
 else, and every metric lets the rows count as before.
 """
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 
 import numpy as np
 from numpy.typing import NDArray
@@ -37,7 +37,7 @@ SMALLEST_CELL = 50
 
 def with_emphasis(
     space: Space,
-    groups: int,
+    groups: int | Sequence[str],
     low: float = -LOG_WEIGHT,
     high: float = LOG_WEIGHT,
     *,
@@ -49,8 +49,9 @@ def with_emphasis(
     ----------
     space : Space
         Of pipelines.
-    groups : int
-        How many groups are compared. More than eight get no free weights.
+    groups : int or sequence of str
+        How many groups are compared, or their labels, by which weights are then named. More than
+        eight get no free weights.
     low, high : float
         The range of the logarithm of a free weight, relative to the first group's.
     classes : bool
@@ -61,8 +62,9 @@ def with_emphasis(
     algorithms = [Algorithm("none")]
     if classes:
         algorithms.append(Algorithm(REWEIGHING, {"strength": Real(0.0, STRENGTH)}))
-    if groups <= MOST_GROUPS:
-        weights = {f"group_{n}": Real(low, high) for n in range(2, groups + 1)}
+    labels = [f"group_{n}" for n in range(1, groups + 1)] if isinstance(groups, int) else groups
+    if len(labels) <= MOST_GROUPS:
+        weights = {label: Real(low, high) for label in labels[1:]}
         algorithms.append(Algorithm(EMPHASIS, weights))
     return Space.shaped([Module(MODULE, algorithms), *space.modules], space.shapes)
 
@@ -77,13 +79,14 @@ def searched(space: Space, table: Table, groups: "tuple[Grouping, ...]", *, want
 
     A space that has a module of that name already is left as it is, if it suits the groups.
     """
-    count = len(crossed(table, groups)[0]) if groups else 0
+    labels = crossed(table, groups)[0] if groups else []
+    count = len(labels)
     classes = table.task != "regression"
     if searches_emphasis(space):
         _check(space, count, classes)
         return space
     useful = count >= 2 and (classes or count <= MOST_GROUPS)
-    return with_emphasis(space, count, classes=classes) if wanted and useful else space
+    return with_emphasis(space, labels, classes=classes) if wanted and useful else space
 
 
 def _check(space: Space, groups: int, classes: bool) -> None:

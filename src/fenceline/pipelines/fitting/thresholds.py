@@ -133,9 +133,14 @@ def decided(trial: Trial, log_odds: float) -> Trial:
 def describe_threshold(pipeline: Any, log_odds: float) -> str:
     """Say where a fitted pipeline decides, in its own unit."""
     model = pipeline[-1] if isinstance(pipeline, Pipeline) else pipeline
-    if getattr(model, "response_method", "") == "decision_function":
+    return written_threshold(log_odds, getattr(model, "response_method", "") != "decision_function")
+
+
+def written_threshold(log_odds: float, likely: bool) -> str:
+    """Write a threshold in the unit that people see: a probability, or a decision value."""
+    if not likely:
         return f"decision value {log_odds:.4g}"
-    return f"log-odds {log_odds:.4g} (probability {cut(log_odds, likely=True):.3g})"
+    return f"probability {cut(log_odds, likely=True):.3g}"
 
 
 def cut(log_odds: Any, likely: bool) -> Any:

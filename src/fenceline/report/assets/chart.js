@@ -3,7 +3,7 @@
 
 const style = (name) => getComputedStyle(document.documentElement).getPropertyValue(name).trim();
 const colours = () =>
-  Object.fromEntries(["paper", "ink", "quiet", "rule", "accent"].map((n) => [n, style(`--${n}`)]));
+  Object.fromEntries(["paper", "ink", "quiet", "rule", "accent", "accent-soft", "amber"].map((n) => [n, style(`--${n}`)]));
 
 /** Write a number for people. */
 function number(value, digits = 4) {
@@ -13,22 +13,31 @@ function number(value, digits = 4) {
   return size >= 1e4 ? Math.round(value).toLocaleString("en") : String(+value.toPrecision(digits));
 }
 
+/** Ends when the page is drawn anew, and with it what listens for the charts that were there. */
+let gone = new AbortController();
+
 /**
  * Choose an axis that shows `must` in full and most of `values`.
  *
  * A few values far away would squeeze all others into a corner; they are drawn on the edge instead.
+ * More of them may lie at the end that is worse, which is the high one unless `larger` is better.
  */
-function axisFor(values, must = []) {
+function axisFor(values, must = [], larger = false) {
   const known = values.filter((v) => v !== null).sort((a, b) => a - b);
   const at = (share) => known[Math.round(share * (known.length - 1))];
   const needed = must.filter((v) => v !== null && Number.isFinite(v));
   const span = (low, high) => [Math.min(low, ...needed), Math.max(high, ...needed)];
   let [low, high] = span(at(0), at(1));
   const log = low > 0 && high / low > 100;
-  const [innerLow, innerHigh] = span(at(0.02), at(0.96));
+  const [innerLow, innerHigh] = larger ? span(at(0.04), at(0.98)) : span(at(0.02), at(0.96));
   const reach = (a, b) => (log ? Math.log(b / a) : b - a);
   if (reach(low, high) > 2.5 * reach(innerLow, innerHigh) && innerHigh > innerLow) [low, high] = [innerLow, innerHigh];
   if (low === high) [low, high] = [low - (Math.abs(low) || 1) * 0.05, high + (Math.abs(high) || 1) * 0.05];
+  return axisBetween(low, high, log);
+}
+
+/** Return an axis from one value to another, with a little room beyond both. */
+function axisBetween(low, high, log = false) {
   const to = log ? Math.log : (v) => v;
   const room = (to(high) - to(low)) * 0.06;
   const [start, end] = [to(low) - room, to(high) + room];
@@ -160,8 +169,9 @@ function drawChart(figure, spec) {
   canvas.addEventListener("blur", () => show(-1));
   canvas.addEventListener("keydown", key);
   new ResizeObserver(draw).observe(canvas);
-  matchMedia("(prefers-color-scheme: dark)").addEventListener("change", draw);
-  addEventListener("paper", draw);
+  const { signal } = gone;
+  matchMedia("(prefers-color-scheme: dark)").addEventListener("change", draw, { signal });
+  addEventListener("paper", draw, { signal });
 }
 
 function drawAxes({ pen, frame, colours: colour, spec, px, py }) {

@@ -57,7 +57,8 @@ function leaderboard(table) {
 
   for (const button of buttons) button.addEventListener("click", () => sort(button));
   more.addEventListener("click", () => {
-    order ??= [...feasible].sort((a, b) => data.values[a] - data.values[b]);
+    const turn = data.larger ? -1 : 1;
+    order ??= [...feasible].sort((a, b) => turn * (data.values[a] - data.values[b]));
     shown += STEP;
     render();
   });
@@ -99,6 +100,11 @@ function paper(on) {
 const draw = {
   "trade-off": tradeOff,
   best: bestSoFar,
+  roc: rocCurve,
+  "precision-recall": precisionRecall,
+  thresholds: thresholdCurve,
+  calibration: calibrationChart,
+  "predicted-true": predictedTrue,
   multipliers: (figure) => overIterations(figure, data.constraints.map((c, k) => (
     { name: c.text, values: data.iterations.multipliers[k] })), "multiplier"),
   residuals: (figure) => overIterations(figure, [
@@ -106,10 +112,21 @@ const draw = {
     { name: "dual: how far the iterate moved", values: data.iterations.dual },
   ], "residual"),
 };
-for (const figure of document.querySelectorAll("[data-chart]")) draw[figure.dataset.chart](figure);
-const leaders = document.getElementById("leaders");
-if (leaders) leaderboard(leaders);
-document.querySelectorAll("iframe").forEach(fitFrame);
-document.getElementById("card-save").addEventListener("click", saveCard);
+
+/** Draw everything from what is written into the page; again if the page has been written anew. */
+function start() {
+  gone.abort();
+  gone = new AbortController();
+  readColumns();
+  for (const figure of document.querySelectorAll("[data-chart]")) draw[figure.dataset.chart](figure);
+  const leaders = document.getElementById("leaders");
+  if (leaders) leaderboard(leaders);
+  const fence = document.getElementById("what-if-form");
+  if (fence) whatIf(fence);
+  document.querySelectorAll("iframe").forEach(fitFrame);
+  document.getElementById("card-save").addEventListener("click", saveCard);
+}
+
 addEventListener("beforeprint", () => paper(true));
 addEventListener("afterprint", () => paper(false));
+start();

@@ -1,15 +1,22 @@
 // The plots of the report, drawn from the columns of all evaluations.
 
-const data = JSON.parse(document.getElementById("columns").textContent);
+let data = null;
 const FEASIBLE = 0;
 const FAILED = 2;
 const WORDS = ["inside the fence", "breaks a constraint", "failed"];
 
-/** For every evaluation, its place among those that have written out the same algorithm's values. */
-for (const module of data.modules) {
-  const seen = module.algorithms.map(() => 0);
-  module.places = module.codes.map((code, i) => (!data.detailed || data.detailed[i] ? seen[code]++ : -1));
+/** Read the columns that are written into the page. */
+function readColumns() {
+  data = JSON.parse(document.getElementById("columns").textContent);
+  for (const module of data.modules) {
+    // For every evaluation, its place among those that have written out the same algorithm's values.
+    const seen = module.algorithms.map(() => 0);
+    module.places = module.codes.map((code, i) => (!data.detailed || data.detailed[i] ? seen[code]++ : -1));
+  }
 }
+
+/** Tell whether one value of the objective is better than another, in its own direction. */
+const better = (a, b) => (data.larger ? a > b : a < b);
 
 /** Return an evaluation's pipeline in words. */
 function pipeline(index) {
@@ -47,7 +54,7 @@ function tradeOff(figure) {
   const chosen = points.filter((p) => data.presented.includes(p.index));
   const front = data.fronts[k].map((i) => ({ x: data.metrics[k][i], y: data.values[i] }));
   const x = axisFor(points.map((p) => p.x), [...fences, ...chosen.map((p) => p.x)]);
-  const y = axisFor(points.map((p) => p.y), [...chosen, ...front].map((p) => p.y));
+  const y = axisFor(points.map((p) => p.y), [...chosen, ...front].map((p) => p.y), data.larger);
   noteEdge(figure, points.filter((p) => x.beyond(p.x) || y.beyond(p.y)).length);
   drawChart(figure, {
     x, y, points, xLabel: constraint.metric, yLabel: data.objective,
@@ -132,10 +139,10 @@ function drawChosen({ pen, colours: colour, px, py }, { x, y }) {
 function bestSoFar(figure) {
   const points = [];
   data.values.forEach((value, index) => {
-    if (data.states[index] === FEASIBLE && (!points.length || value < points.at(-1).y))
+    if (data.states[index] === FEASIBLE && (!points.length || better(value, points.at(-1).y)))
       points.push({ x: index + 1, y: value, index });
   });
-  const y = axisFor(points.map((p) => p.y), [points.at(-1).y]);
+  const y = axisFor(points.map((p) => p.y), [points.at(-1).y], data.larger);
   noteEdge(figure, points.filter((p) => y.beyond(p.y)).length);
   drawChart(figure, {
     x: axisFor([1, data.values.length]), y, points, xLabel: "evaluations", yLabel: data.objective,
