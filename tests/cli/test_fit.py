@@ -16,6 +16,7 @@ from fenceline.store.run_directory import read_run
 
 FILES = {
     "certificate.json",
+    "inspection.json",
     "config.toml",
     "journal.jsonl",
     "meta.json",

@@ -140,7 +140,7 @@ def fit(*words):
         (fit("--cv", "1"), "try --cv 3"),
         (fit("--cv", "1000"), "use a smaller cv"),
         (fit("--ensemble", "0"), "try --ensemble 5"),
-        (fit("--space", "hgue"), "'default', 'paper', 'small'"),
+        (fit("--space", "hgue"), "'default', 'wide', 'paper', 'small'"),
         (fit("--engine", "spark"), "'local', 'dask://host:port'"),
         (fit("--limits", "60"), "--limits 'seconds=60,megabytes=2000'"),
         (fit("--limits", "seconds=soon"), "--limits 'seconds=60'"),
