@@ -126,7 +126,7 @@ def test_infeasible_fit_says_what_to_loosen_and_leaves_no_model(cli, toy, tmp_pa
     result = cli("fit", toy, *words, "-c", "size_mb <= 1e-6")
     assert result.exit_code == 3
     assert "loosen size_mb from 1e-06 to" in " ".join(result.stdout.split())
-    assert {path.name for path in out.iterdir()} == FILES - {"model.skops"}
+    assert {path.name for path in out.iterdir()} == FILES - {"model.skops", "inspection.json"}
     assert "loosen" in cli("report", out).stdout + (out / "report.html").read_text()
     explained = cli("explain", out)
     assert explained.exit_code == 0
