@@ -20,6 +20,7 @@ from fenceline.pipelines import named_space, only
 from fenceline.pipelines.fitting.build import fit
 from fenceline.pipelines.fitting.prepare import preparation
 from fenceline.pipelines.spaces.operators import Setting
+from fenceline.problem.configuration import Choice
 from fenceline.problem.space import Algorithm, Module, Space
 
 rng = np.random.default_rng(0)
@@ -79,6 +80,21 @@ def test_a_model_predicts_the_same_after_a_trip_through_a_file(learner, tmp_path
     for rows in (TABLE, unseen):
         assert np.array_equal(again.predict(rows), model.predict(rows))
         assert np.array_equal(again.predict_proba(rows), model.predict_proba(rows))
+
+
+def test_a_booster_of_native_categories_may_be_in_a_file():
+    # scikit-learn wraps a function of its own around the columns that are no categories.
+    choices = {
+        "encoder": Choice("ordinal"),
+        "model": Choice("HistGradientBoosting", {"max_iter": 3}),
+    }
+    pipeline = fit(choices, TABLE, Y, Setting("binary", ROWS, 5), preparation(TABLE))
+    assert pipeline[-1].is_categorical_.sum() == 2
+    content = skops.io.dumps(pipeline)
+    unknown = skops.io.get_untrusted_types(data=content)
+    assert set(unknown) <= ALLOWED
+    again = skops.io.loads(content, trusted=unknown)
+    assert np.array_equal(again.predict_proba(TABLE), pipeline.predict_proba(TABLE))
 
 
 def test_a_regressor_of_a_sparse_table_predicts_the_same(tmp_path):

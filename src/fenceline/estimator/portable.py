@@ -37,6 +37,7 @@ _ALLOWED = {
     "fenceline.pipelines.fitting.prepare_columns": "median to_dense",
     "fenceline.pipelines.fitting.prepare_table": "TablePreparation",
     "fenceline.estimator.portable": "Forgotten Written",
+    "functools": "partial",  # of a function that is itself on the list: boosters with native categories
     "lightgbm.basic": "Booster",
     "lightgbm.sklearn": "LGBMClassifier LGBMRegressor",
     "numpy": "dtype",
@@ -51,6 +52,7 @@ _ALLOWED = {
     "sklearn.neural_network._stochastic_optimizers": "AdamOptimizer SGDOptimizer",
     "sklearn.tree._tree": "Tree",
     "sklearn.utils._bunch": "Bunch",
+    "sklearn.utils.validation": "check_array",
     "xgboost.core": "Booster",
     "xgboost.sklearn": "XGBClassifier XGBRegressor",
 }

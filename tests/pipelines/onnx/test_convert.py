@@ -5,9 +5,12 @@ import json
 import numpy as np
 import pandas as pd
 import pytest
+from sklearn.decomposition import PCA
 from sklearn.ensemble import VotingClassifier
 from sklearn.linear_model import LogisticRegression
-from sklearn.preprocessing import LabelEncoder
+from sklearn.pipeline import FeatureUnion, make_pipeline
+from sklearn.preprocessing import LabelEncoder, StandardScaler
+from sklearn.tree import DecisionTreeClassifier
 
 from fenceline.errors import DefinitionError, MissingDependencyError
 from fenceline.pipelines import Setting, fit, preparation
@@ -107,6 +110,16 @@ def test_a_threshold_decides_and_leaves_probabilities_alone():
         pipeline.predict_proba(NEW).argmax(axis=1)
     ])  # fmt: skip
     assert checked(pipeline).labels == 0
+
+
+def test_steps_side_by_side_are_joined_in_order():
+    pipeline = fitted(scaler=SCALED, model=("DecisionTree", {"max_depth": 4}))
+    prepared = pipeline[0].transform(TABLE)
+    union = FeatureUnion([("scaled", StandardScaler()), ("first", make_pipeline(PCA(2)))])
+    pipeline.steps[1] = ("scaler", union.fit(prepared))
+    tree = DecisionTreeClassifier(max_depth=4).fit(union.transform(prepared), TARGETS["binary"])
+    pipeline.steps[2] = ("model", tree)
+    assert checked(pipeline).largest < 1e-12
 
 
 def test_votes_count_as_often_as_they_are_given():

@@ -88,11 +88,15 @@ def _predicted(graph: Graph, value: str, model: Any) -> str:
         return _voted(graph, value, model)
     if isinstance(model, EncodedLabels):
         return _predicted(graph, value, model.estimator_)
+    if type(model).__module__.partition(".")[0] == "fenceline":
+        raise unconvertible(model, "it needs more than the rows to decide")
     found = answers(graph, value, model)
     return converted(graph, value, model, predicts=True) if found is None else found
 
 
 def _voted(graph: Graph, value: str, voter: Any) -> str:
+    if getattr(voter, "voting", "soft") != "soft":
+        raise unconvertible(voter, "its members vote with labels, not with probabilities")
     votes = doubles(voter.weights if voter.weights is not None else np.ones(len(voter.estimators_)))
     parts = [
         graph.numbers("Mul", _predicted(graph, value, member), share)

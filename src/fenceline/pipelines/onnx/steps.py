@@ -8,6 +8,7 @@ from sklearn import feature_selection
 from sklearn.decomposition import PCA
 from sklearn.impute import SimpleImputer
 from sklearn.kernel_approximation import Nystroem
+from sklearn.pipeline import FeatureUnion, Pipeline
 from sklearn.preprocessing import (
     FunctionTransformer,
     QuantileTransformer,
@@ -28,6 +29,17 @@ def transformed(graph: Graph, value: str, step: Any) -> str | None:
         return value
     if isinstance(step, TablePreparation):
         return prepare_table(graph, step)
+    if isinstance(step, Pipeline):
+        for _, part in step.steps:
+            found = transformed(graph, value, part)
+            if found is None:
+                return None
+            value = found
+        return value
+    if isinstance(step, FeatureUnion) and not step.transformer_weights:
+        parts = [transformed(graph, value, part) for _, part in step.transformer_list]
+        known = [part for part in parts if part is not None]
+        return graph.add("Concat", *known, axis=1) if len(known) == len(parts) else None
     for kind, convert in _STEPS.items():
         if type(step) is kind:
             return convert(graph, value, step)
