@@ -25,6 +25,7 @@ from fenceline.export.document import (
     to_write,
 )
 from fenceline.export.environment import environment
+from fenceline.problem.objective import named
 from fenceline.report.certainty import meaning
 from fenceline.report.subject import Subject
 
@@ -146,15 +147,15 @@ def _general(model: Any, purpose: str, trained: Mapping[str, str] | None) -> lis
 
 def _development(model: Any, data: Mapping[str, str]) -> list[Block]:
     subject = Subject.of(model)
-    problem = subject.result.problem
+    score = named(subject.result.problem.objective)
     settings = [[name, str(subject.settings.get(name))] for name in _SHOWN_SETTINGS]
     sources = [[name, str(value)] for name, value in data.items()]
     return [
         Heading("2. Elements of the system and process of its development"),
         Heading("Methods and design choices", 3),
         Sentences(
-            f"Algorithms, their settings and the decision threshold were chosen by Fenceline: smallest "
-            f"{problem.objective} inside the constraints. Settings of the search:"
+            f"Algorithms, their settings and the decision threshold were chosen by Fenceline: {score.best} "
+            f"{score.name} inside the constraints. Settings of the search:"
         ),
         Table(["setting", "value"], settings),
         ToWrite(
@@ -223,7 +224,9 @@ def _monitoring(model: Any) -> list[Block]:
             "Which harms to health, safety or fundamental rights are foreseeable, and from which sources?"
         ),
         Heading("4. Appropriateness of the performance metrics"),
-        ToWrite(f"Why is {subject.result.problem.objective} the right measure for the purpose?"),
+        ToWrite(
+            f"Why is {named(subject.result.problem.objective).name} the right measure for the purpose?"
+        ),
     ]
 
 
@@ -236,7 +239,7 @@ def _rest() -> list[Block]:
         Heading("7. Harmonised standards"),
         ToWrite("Which harmonised standards or other specifications are applied?"),
         Heading("8. EU declaration of conformity"),
-        ToWrite("Attach a copy (Article 47)."),
+        ToWrite("Attach a copy of the EU declaration of conformity (Article 47)."),
         Heading("9. Post-market monitoring"),
         ToWrite(
             "Describe how performance is evaluated after it is placed on the market (Article 72)."

@@ -4,6 +4,7 @@ from collections import defaultdict
 from typing import Any
 
 from fenceline.export.document import Block, Listing, Sentences, Table
+from fenceline.problem.objective import named
 from fenceline.report.certainty import price_of_certainty
 from fenceline.report.subject import Subject
 
@@ -60,18 +61,26 @@ def fence(subject: Subject) -> Table:
 
 def scores(subject: Subject, inspection: dict[str, Any] | None) -> list[Block]:
     """Give the objective, by the folds and on unseen rows."""
-    name = subject.result.problem.objective
-    rows = [[name, "folds of the search", number(subject.objective), ""]]
+    score = named(subject.result.problem.objective)
+    rows = []
+    if subject.objective is not None:
+        rows.append([score.name, "folds of the search", number(score.value(subject.objective)), ""])
     delivered = next((f for f in subject.finalists if _is_delivered(f, subject)), None)
-    if delivered is not None:
-        rows.append([name, "unseen rows", number(delivered.unseen), ""])
     where = "unseen rows" if (inspection or {}).get("basis") == "unseen" else "one fold"
     objective = (inspection or {}).get("objective")
     if objective:
         rows.append([objective["name"], where, number(objective["value"]), _range(objective)])
-    for score, value in ((inspection or {}).get("scores") or {}).items():
-        rows.append([score, where, number(value), ""])
+    elif delivered is not None:
+        rows.append([score.name, "unseen rows", number(score.value(delivered.unseen)), ""])
+    for name, value in ((inspection or {}).get("scores") or {}).items():
+        if name != (objective or {}).get("name"):
+            rows.append([named(f"loss({name})").name, where, number(_own(name, value)), ""])
     return [Table(["metric", "measured on", "value", "interval"], rows)]
+
+
+def _own(score: str, value: float) -> float:
+    """Return an error as a positive number, where scikit-learn's score is its negative."""
+    return -value if score.startswith("neg_") and value < 0 else value
 
 
 def _is_delivered(finalist: Any, subject: Subject) -> bool:
@@ -145,11 +154,15 @@ def tried(subject: Subject) -> list[Block]:
                 entry[2] = min(
                     evaluation.objective, entry[2] if entry[1] > 1 else evaluation.objective
                 )
+    result = subject.result
+    score = named(result.problem.objective)
     rows = [
-        [module, algorithm, str(total), str(inside), number(best)]
+        [
+            *(module, algorithm, str(total), str(inside)),
+            "" if best is None else number(score.value(best)),
+        ]
         for (module, algorithm), (total, inside, best) in counts.items()
     ]
-    result = subject.result
     words = f"{len(result.evaluations):,} measurements in {result.seconds:.0f} s"
     if failed:
         words += "; not finished: " + ", ".join(f"{n} {status}" for status, n in failed.items())
@@ -158,13 +171,14 @@ def tried(subject: Subject) -> list[Block]:
         "algorithm",
         "measured",
         "inside the fence",
-        f"best {result.problem.objective}",
+        f"{score.best} {score.name}",
     ]
     return [Sentences(f"{words}."), Table(heads, rows)]
 
 
 def finalists(subject: Subject) -> list[Block]:
     """List what was fitted on all rows of the search, with verdicts, and what certainty cost."""
+    score = named(subject.result.problem.objective)
     rows = [
         [
             _name(f.configuration),
@@ -177,7 +191,13 @@ def finalists(subject: Subject) -> list[Block]:
     ]
     blocks: list[Block] = []
     if rows:
-        heads = ["pipeline", "threshold (log-odds)", "by the folds", "unseen rows", "verdict"]
+        heads = [
+            "pipeline",
+            "threshold (log-odds)",
+            f"{score.name} by the folds",
+            "on unseen rows",
+            "verdict",
+        ]
         blocks.append(Table(heads, rows))
     cost = price_of_certainty(subject)
     return [*blocks, Sentences(cost)] if cost else blocks

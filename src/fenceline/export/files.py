@@ -1,6 +1,7 @@
 """A model in files that need no Fenceline: one of skops, or a folder for a hub."""
 
 import json
+import zipfile
 from importlib.metadata import version
 from pathlib import Path
 from typing import Any
@@ -33,7 +34,7 @@ def write_sklearn(model: Any, path: str | Path, X: Any) -> str:
     str
         How many rows were compared, and which types a reader of the file has to trust.
     """
-    content = skops.io.dumps(model.to_sklearn())
+    content = skops.io.dumps(model.to_sklearn(), compression=zipfile.ZIP_DEFLATED)
     unknown = skops.io.get_untrusted_types(data=content)
     again = skops.io.loads(content, trusted=unknown)
     rows = X[:ROWS]
