@@ -1,6 +1,5 @@
 """A run for other tools: an Optuna study, a CSV or Parquet table, MLflow runs."""
 
-import math
 import time
 import warnings
 from collections.abc import Iterator, Sequence
@@ -13,9 +12,10 @@ from typing import TYPE_CHECKING, Any, NoReturn, Protocol, TypeAlias
 from fenceline.errors import DefinitionError, MeasurementError, MissingDependencyError, StoreError
 from fenceline.problem.configuration import Configuration
 from fenceline.problem.constraint import Constraint
+from fenceline.problem.evaluation import Evaluation
 from fenceline.problem.parameter import Categorical, Parameter, Real
 from fenceline.problem.printable import printable
-from fenceline.problem.problem import Evaluation, Problem
+from fenceline.problem.problem import Problem
 from fenceline.problem.space import Space
 from fenceline.store.records import Finish, Proposal
 from fenceline.store.run_directory import read_run
@@ -84,7 +84,7 @@ def to_optuna(run: Run, *, storage: Any = None, name: str | None = None) -> "Stu
                 value=evaluation.objective if evaluation.ok else None,
                 params=params,
                 distributions={column: distributions[column] for column in params},
-                user_attrs={**evaluation.metrics, **_verdict(evaluation)},
+                user_attrs={**evaluation.columns, **_verdict(evaluation)},
                 constraints=dict(_beyond(problem, evaluation)) if evaluation.ok else None,
             )
         )
@@ -228,20 +228,7 @@ def _evaluation(
             f"The run in {run} cannot be read: evaluation {event.ticket} has no {min(missing)!r}. "
             "Its files do not belong together; restore them from a copy."
         )
-    return Evaluation(
-        configuration,
-        event.metrics,
-        event.metrics[problem.objective] if ok else math.inf,
-        problem.violation(event.metrics, event.errors) if ok else math.inf,
-        event.status,
-        event.seconds,
-        event.message,
-        event.traceback,
-        event.cpu_seconds,
-        event.megabytes,
-        event.errors,
-        event.fidelity,
-    )
+    return problem.evaluation(configuration, event, event.measurement, event.fidelity)
 
 
 def _unmeasured(_: Configuration) -> NoReturn:
@@ -259,7 +246,7 @@ def _frame(measured: Measured) -> "pd.DataFrame":
     rows = [
         {
             **_params(e.configuration),
-            **e.metrics,
+            **e.columns,
             **{f"standard error of {name}": error for name, error in e.errors.items()},
             "feasible": e.feasible,
             "violation": e.violation,
@@ -328,7 +315,7 @@ def _mlflow_batch(entities: Any, evaluation: Evaluation) -> dict[str, list[Any]]
     """Return the parameters and metrics of an evaluation as MLflow's own."""
     metrics = {"seconds": evaluation.seconds}
     if evaluation.ok:
-        metrics |= {"violation": evaluation.violation, **evaluation.metrics}
+        metrics |= {"violation": evaluation.violation, **evaluation.columns}
     now = int(1000 * time.time())
     return {
         "params": [
