@@ -37,7 +37,8 @@ class Problem:
     measure : callable
         ``measure(configuration)`` returns a mapping with the objective and every constrained
         metric, each a number or a pair of a number and its standard error; under ``"details"``
-        it may have a mapping in JSON's types, kept as it is. It may raise: the
+        it may have a mapping in JSON's types, kept as it is. Or it returns a
+        :class:`fenceline.problem.Measurement`, which can say more. It may raise: the
         pipeline then counts as failed, and the search goes on. If it has an attribute ``metrics``
         (names), unknown names are refused at once instead of at the first evaluation. If it has
         a parameter ``incumbent``, it is told of the best feasible pipeline so far (None before
