@@ -43,7 +43,7 @@ def test_a_look_is_measured_with_its_share_and_is_not_the_best():
     assert [e.fidelity for e in evaluator.history] == [1.0, 0.1]
     assert evaluator.history[1].objective == pytest.approx(0.1)
     assert not evaluator.history[1].feasible
-    assert evaluator._best is evaluator.history[0]
+    assert evaluator._known.best is evaluator.history[0]
     assert evaluator.known(at(1.0)) is None
     assert evaluator.known(at(1.0), 0.1) is evaluator.history[1]
 

@@ -106,7 +106,7 @@ class Run:
 
     def result(self) -> Result:
         """Return what the journal holds, as far as it goes; the multipliers are not in it."""
-        from fenceline.store.export import read
+        from fenceline.store.stored_run import read
 
         stored = read(self.path)
         summary = self.summary

@@ -11,7 +11,8 @@ from fenceline.evaluation import Engine, Outcome
 from fenceline.evaluation.budget import Budget
 from fenceline.evaluation.checked import Checked
 from fenceline.evaluation.incumbent import Incumbent, WithKeywords
-from fenceline.evaluation.repeats import Doubts, pooled
+from fenceline.evaluation.known import Known
+from fenceline.evaluation.repeats import pooled
 from fenceline.evaluation.replay import Replay
 from fenceline.evaluation.sandbox.child import read_outbox
 from fenceline.problem.configuration import Configuration
@@ -59,19 +60,14 @@ class RunEvaluator:
         self.engine = engine
         self.budget = Budget(evaluations, seconds)
         self.callbacks = callbacks
-        self.history: list[Evaluation] = []
         self.finished_at: list[float] = []
         self.suggest_seconds: list[float] = []
         self.ending: Ending = "evaluations"
         self.iterate: Iterate | None = None
-        self._known: dict[Configuration, Evaluation] = {}
-        self._looks: dict[tuple[Configuration, float], Evaluation] = {}
-        self._doubts = Doubts(problem)
+        self._known = Known(problem)
         self._tickets: dict[int, tuple[Configuration, float]] = {}
         self._submitted = 0
         self._repeats = 0
-        self._best: Evaluation | None = None
-        self._feasible = 0
         self._store = store
         self._replay = Replay(() if store is None else store.events)
         self._idle_since = self.budget.started
@@ -81,6 +77,11 @@ class RunEvaluator:
         engine.put(Checked.of(problem, measure))
         if hasattr(engine, "outbox"):
             engine.outbox = None if store is None else self._outbox
+
+    @property
+    def history(self) -> Sequence[Evaluation]:
+        """Finished evaluations, in the order in which they finished."""
+        return self._known.history
 
     @property
     def pending(self) -> Sequence[Configuration]:
@@ -94,9 +95,7 @@ class RunEvaluator:
 
     def known(self, configuration: Configuration, fidelity: float = 1.0) -> Evaluation | None:
         """Return the evaluation of a configuration at a fidelity, if it has finished."""
-        if fidelity == 1.0:
-            return self._known.get(configuration)
-        return self._looks.get((configuration, fidelity))
+        return self._known.of(configuration, fidelity)
 
     def submit(self, configuration: Configuration, fidelity: float = 1.0) -> None:
         """Measure a configuration unless it is known; return when another one is wanted.
@@ -114,14 +113,17 @@ class RunEvaluator:
         if not self.problem.allows(configuration):
             # Known from the rules alone: it costs nothing, and the algorithm may ask why.
             forbidden = Outcome("forbidden", message="A rule forbids it.")
-            self._known[configuration] = self.problem.evaluation(configuration, forbidden)
+            self._known.refuse(self.problem.evaluation(configuration, forbidden))
             self._count_repeat()
             return
         self._repeats = 0
         # Here and nowhere else: the journal then shows the same outcomes before the same proposal.
-        while (doubtful := self._doubts.greatest(self._best, self.pending)) is not None:
+        while (doubtful := self._doubtful()) is not None:
             self._measure(doubtful, 1.0, 0.0)
         self._measure(configuration, fidelity, spent)
+
+    def _doubtful(self) -> Configuration | None:
+        return self._known.doubts.greatest(self._known.best, self.pending)
 
     def _decided(self, configuration: Configuration, fidelity: float) -> bool:
         """Tell whether a measurement at this fidelity is known or under way."""
@@ -183,7 +185,9 @@ class RunEvaluator:
         if "fidelity" in self._keywords:
             keywords["fidelity"] = fidelity
         if "incumbent" in self._keywords:
-            best = self._best if fidelity == 1.0 else None  # a look has no other to compare with
+            best = (
+                self._known.best if fidelity == 1.0 else None
+            )  # a look has no other to compare with
             keywords["incumbent"] = Incumbent.of(best, self.problem.objective)
         self.engine.submit(ticket, (configuration, keywords) if self._keywords else configuration)
 
@@ -199,8 +203,9 @@ class RunEvaluator:
         """End a run that has nothing new to measure: every configuration known, or a solver that repeats itself."""
         self._repeats += 1
         self._stop_if(self.budget.timed_out, "seconds")
-        new = sum(f == 1.0 and c not in self._known for c, f in self._tickets.values())
-        self._stop_if(len(self._doubts.times) + new >= self.problem.cardinality, "exhausted")
+        new = sum(f == 1.0 and self.known(c) is None for c, f in self._tickets.values())
+        measured = len(self._known.doubts.times)
+        self._stop_if(measured + new >= self.problem.cardinality, "exhausted")
         self._stop_if(self._repeats >= _MOST_REPEATS, "exhausted")
 
     def _collect(self) -> None:
@@ -300,28 +305,17 @@ class RunEvaluator:
         self.submit(configuration, fidelity)
 
     def _file(self, evaluation: Evaluation) -> None:
-        self.history.append(evaluation)
+        """Take in what was measured, and tell the callbacks."""
+        self._known.file(evaluation)
         self.finished_at.append(self.budget.elapsed)
-        configuration = evaluation.configuration
-        if evaluation.look:
-            self._looks[configuration, evaluation.fidelity] = evaluation
-        else:
-            self._doubts.file(evaluation)
-            if evaluation.ok or configuration not in self._known:
-                self._known[configuration] = evaluation
-        self._feasible += evaluation.feasible
-        if evaluation.feasible and (
-            self._best is None or evaluation.objective < self._best.objective
-        ):
-            self._best = evaluation
         progress = Progress(
             evaluation,
-            self._best,
+            self._known.best,
             len(self.history),
-            self._feasible,
+            self._known.feasible,
             self.finished_at[-1],
             self.iterate,
-            len(self._looks),
+            self._known.looks,
         )
         for callback in self.callbacks:
             callback(progress)
