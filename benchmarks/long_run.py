@@ -1,6 +1,6 @@
 """How much memory a search of 10,000 evaluations takes.
 
-Run ``python -m benchmarks.long_run`` from the root. It minimises an artificial problem with the default
+Run ``make bench-long-run``. It minimises an artificial problem with the default
 algorithm and prints the resident memory after every 1,000 evaluations. What is kept is what the
 default keeps: every evaluation and iterate, and the models with all that they know. Only the climb
 of the acquisition is cut short (one start, one sweep over the modules), because a full one takes
