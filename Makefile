@@ -13,7 +13,7 @@ AUTOML_READY := $(AUTOML)/.ready
 export OMP_NUM_THREADS := 1
 export OPENBLAS_NUM_THREADS := 1
 
-.PHONY: help demo test check format docs soak dist clean bench-surrogate bench-paper-artificial bench-optimiser bench-constraints bench-ablation bench-first-feasible bench-engine bench-prefix bench-memory bench-automl bench-decisions bench-fences bench-newcomer bench-certificates learn-starts
+.PHONY: help demo test check format docs soak dist clean bench-surrogate bench-paper-artificial bench-optimiser bench-constraints bench-ablation bench-first-feasible bench-engine bench-prefix bench-memory bench-long-run bench-automl bench-decisions bench-fences bench-newcomer bench-certificates learn-starts
 help:  ## list the targets
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | awk -F ':.*## ' '{printf "  make %-24s %s\n", $$1, $$2}'
 
@@ -111,6 +111,9 @@ bench-prefix: $(PEERS_READY)  ## what shared first steps save on a batch of pipe
 
 bench-memory: $(PEERS_READY)  ## all processes together on a large table
 	@$(PEERS)/bin/python -m benchmarks.memory $(ARGS)
+
+bench-long-run: $(READY)  ## memory of a search of 10,000 evaluations (a few minutes)
+	@$(BIN)/python -m benchmarks.long_run $(ARGS)
 
 bench-automl: $(AUTOML_READY) $(RIVALS_READY)  ## sixteen tables, three budgets, every rival at equal wall time (two hours)
 	@$(AUTOML)/bin/python -m benchmarks.automl $(ARGS)

@@ -22,6 +22,7 @@ from fenceline.pipelines.ensemble import Candidate
 from fenceline.pipelines.fold_readings import CURVE
 from fenceline.pipelines.threshold_curve import ThresholdCurve
 from fenceline.problem.constraint import Constraint
+from fenceline.problem.measurement import Spread
 from fenceline.problem.problem import Problem
 from fenceline.problem.space import Algorithm, Module, Space
 
@@ -67,6 +68,11 @@ def _noise(rng: np.random.Generator, *shape: int) -> Floats:
     return math.sqrt(CORRELATION) * common + math.sqrt(1 - CORRELATION) * rng.normal(size=shape)
 
 
+def _spread(part: Quantity) -> Spread:
+    """Return the error that the folds show; a clock's does not depend on rows."""
+    return Spread(0.1 if part.metric.resource else part.error / math.sqrt(TIMES))
+
+
 @dataclass(frozen=True)
 class Normal:
     """Pipelines whose loss rises with their room, and normal errors."""
@@ -92,10 +98,9 @@ class Normal:
         candidates = [
             Candidate(
                 (i,),  # type: ignore[arg-type] # any name will do
-                {"loss": float(room[i])}
-                | dict(zip(names, -searched[:, i], strict=True))
-                | {f"{name}/se": 1 / math.sqrt(TIMES) for name in names},
+                {"loss": float(room[i])} | dict(zip(names, -searched[:, i], strict=True)),
                 0.0,
+                spreads=dict.fromkeys(names, Spread(1 / math.sqrt(TIMES))),
             )
             for i in range(self.pipelines)
         ]
@@ -226,6 +231,7 @@ class Rows:
                 (i,),  # type: ignore[arg-type] # any name will do
                 {"loss": float(room[i])} | self._measured(parts, searched, i),
                 0.0,
+                spreads={part.constraint.metric: _spread(part) for part in parts},
             )
             for i in range(self.candidates)
         ]
@@ -249,9 +255,7 @@ class Rows:
         for part, trial in zip(parts, searched[i], strict=True):
             name = part.constraint.metric
             better = 1.0 if part.constraint.sense == ">=" else -1.0
-            error = part.error if part.metric.resource else part.error / math.sqrt(TIMES)
             measured[name] = part.metric.value(trial) + better * self.flattery * part.error
-            measured[f"{name}/se"] = error if not part.metric.resource else 0.1
         return measured
 
     def _trials(

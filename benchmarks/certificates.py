@@ -93,8 +93,7 @@ def simulate(
 
 
 def _inside(found: Found, risk: float) -> tuple[Rooms, list[Option]]:
-    measured = [candidate.metrics for candidate in found.candidates]
-    typical = typical_errors(found.problem, measured)
+    typical = typical_errors(found.problem, found.candidates)
     rooms = Rooms(found.problem, found.metrics, found.rows, risk, typical)
     return rooms, [option for c in found.candidates for option in options(c, rooms)]
 

@@ -21,7 +21,7 @@ from benchmarks.harness import Curve, describe, is_done, keep
 from benchmarks.virtual_workers import VirtualWorkers
 from fenceline.evaluation.engines.engine import Engine, Outcome
 from fenceline.evaluation.engines.serial import Serial
-from fenceline.evaluation.evaluator import Desk
+from fenceline.evaluation.evaluator import RunEvaluator
 from fenceline.problem.problem import BudgetSpent
 
 Array = NDArray[np.float64]
@@ -142,13 +142,13 @@ def run(job: Counted) -> None:
     problem, algorithm = job.problem(job.seed), job.curve.build()
     engine = Clocked(Serial() if job.workers == 1 else VirtualWorkers(job.workers, job.seed))
     started, cpu_started = time.perf_counter(), time.process_time()
-    desk = Desk(problem, engine, evaluations=job.evaluations)
+    evaluator = RunEvaluator(problem, engine, evaluations=job.evaluations)
     ended = "finished"
     try:
-        for _ in algorithm.iterates(problem, desk, np.random.default_rng(job.seed)):
+        for _ in algorithm.iterates(problem, evaluator, np.random.default_rng(job.seed)):
             pass
     except BudgetSpent:
-        ended = desk.ending
+        ended = evaluator.ending
     outcome = {
         "ended": ended,
         "wall_seconds": round(time.perf_counter() - started, 3),
@@ -158,7 +158,7 @@ def run(job: Counted) -> None:
     rows = (
         (n, repr(e.objective), int(e.feasible), int(e.ok), f"{cpu:.6f}", f"{wall:.6f}")
         for n, (e, cpu, wall) in enumerate(
-            zip(desk.history, engine.cpu_seconds, desk.suggest_seconds, strict=True), 1
+            zip(evaluator.history, engine.cpu_seconds, evaluator.suggest_seconds, strict=True), 1
         )
     )
     keep(job, outcome, _COLUMNS, rows)

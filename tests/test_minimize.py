@@ -9,7 +9,7 @@ import fenceline as fl
 from fenceline.baselines import RandomSearch
 from fenceline.errors import BudgetError, DefinitionError, MeasurementError
 from fenceline.evaluation.engines.engine import Outcome
-from fenceline.evaluation.evaluator import Desk
+from fenceline.evaluation.evaluator import RunEvaluator
 from fenceline.problem.problem import BudgetSpent
 from fenceline.search.admm.solvers import Random
 
@@ -357,18 +357,18 @@ class SlowEngine:
 
 
 def test_what_is_still_running_at_the_deadline_is_cancelled_and_filed():
-    desk = Desk(problem(), SlowEngine(), seconds=0.01)
+    evaluator = RunEvaluator(problem(), SlowEngine(), seconds=0.01)
     with pytest.raises(BudgetSpent):
-        next(RandomSearch().iterates(desk.problem, desk, np.random.default_rng(0)))
-    assert desk.ending == "seconds"
-    assert not desk.pending
-    assert {e.status for e in desk.history} == {"cancelled"}
+        next(RandomSearch().iterates(evaluator.problem, evaluator, np.random.default_rng(0)))
+    assert evaluator.ending == "seconds"
+    assert not evaluator.pending
+    assert {e.status for e in evaluator.history} == {"cancelled"}
 
 
 def test_a_configuration_being_measured_is_pending_and_is_not_measured_twice():
-    desk = Desk(problem(), SlowEngine(), evaluations=10)
+    evaluator = RunEvaluator(problem(), SlowEngine(), evaluations=10)
     configuration = SPACE.sample(np.random.default_rng(0))
-    desk.submit(configuration)
-    desk.submit(configuration)
-    assert desk.pending == (configuration,)
-    assert desk.known(configuration) is None
+    evaluator.submit(configuration)
+    evaluator.submit(configuration)
+    assert evaluator.pending == (configuration,)
+    assert evaluator.known(configuration) is None

@@ -7,9 +7,10 @@ from fenceline.evaluation.limits import Limits
 from fenceline.minimize import minimize
 from fenceline.problem.configuration import Choice, Configuration
 from fenceline.problem.constraint import Constraint, metric
+from fenceline.problem.evaluation import Evaluation
 from fenceline.problem.grammar import Grammar
 from fenceline.problem.parameter import Categorical, Integer, Real
-from fenceline.problem.problem import Evaluation, Problem
+from fenceline.problem.problem import Problem
 from fenceline.problem.rules import forbid, order
 from fenceline.problem.space import Algorithm, Module, Space
 from fenceline.result.result import Result

@@ -4,7 +4,6 @@ import numbers
 import signal
 import sys
 import threading
-import time
 from collections import deque
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager
@@ -15,7 +14,7 @@ import numpy as np
 
 from fenceline.errors import BudgetError, DefinitionError
 from fenceline.evaluation import Engine, Limits, open_engine
-from fenceline.evaluation.evaluator import Desk, Progress
+from fenceline.evaluation.evaluator import Progress, RunEvaluator
 from fenceline.problem.problem import BudgetSpent, Evaluator, Problem
 from fenceline.result.result import Ending, Result
 from fenceline.search.iterate import Iterate
@@ -104,23 +103,23 @@ def minimize(
             store = stack.enter_context(
                 RunDirectory.open(run_dir, _describe(problem, algorithm, seed))
             )
-        desk = Desk(problem, opened, evaluations, seconds, callbacks, store)
+        evaluator = RunEvaluator(problem, opened, evaluations, seconds, callbacks, store)
         try:
-            for iterate in algorithm.iterates(problem, desk, np.random.default_rng(int(seed))):
+            for iterate in algorithm.iterates(problem, evaluator, np.random.default_rng(int(seed))):
                 iterates.append(iterate)
-                desk.iterate = iterate
+                evaluator.iterate = iterate
         except BudgetSpent:
-            ended = desk.ending
+            ended = evaluator.ending
         except KeyboardInterrupt:
             ended = "interrupted"
     return Result(
         problem,
-        tuple(desk.history),
+        tuple(evaluator.history),
         ended,
-        time.perf_counter() - desk.started,
+        evaluator.budget.elapsed,
         tuple(iterates),
-        tuple(desk.finished_at),
-        tuple(desk.suggest_seconds),
+        tuple(evaluator.finished_at),
+        tuple(evaluator.suggest_seconds),
     )
 
 

@@ -8,6 +8,7 @@ from fenceline import metrics
 from fenceline.certificate.candidates import Rooms, options, typical_errors
 from fenceline.pipelines.ensemble import Candidate
 from fenceline.pipelines.threshold_curve import ThresholdCurve
+from fenceline.problem.measurement import Spread
 from fenceline.problem.problem import Problem
 from fenceline.problem.space import Algorithm, Module, Space
 
@@ -28,64 +29,67 @@ def rooms(*constraints, rows=(800, 200), typical=None, growth=None):
     )
 
 
-def measured(rate, se=0.01, **more):
-    return {"loss": 0.5, "false_positive_rate": rate, "false_positive_rate/se": se} | more
+def measured(rate, se=0.01, folds=3, **more):
+    metrics = {"loss": 0.5, "false_positive_rate": rate}
+    spreads = {"false_positive_rate": Spread(se, (rate,) * folds)}
+    return Candidate((FIRST,), metrics, 1.0, spreads=spreads, **more)
+
+
+def candidate(spreads=None, **metrics):
+    return Candidate((FIRST,), metrics, 1.0, spreads=spreads or {})
 
 
 def test_room_is_counted_in_errors_on_unseen_rows():
     # An error of 0.01 on 800 rows is 0.02 on 200.
-    assert rooms(RATE <= 0.3).of(measured(0.26), {}) == pytest.approx(2.0)
-    assert rooms(RATE <= 0.3, rows=(800, 800)).of(measured(0.26), {}) == pytest.approx(4.0)
+    assert rooms(RATE <= 0.3).of(measured(0.26)) == pytest.approx(2.0)
+    assert rooms(RATE <= 0.3, rows=(800, 800)).of(measured(0.26)) == pytest.approx(4.0)
 
 
 def test_room_is_kept_on_the_side_that_matters():
-    assert rooms(RATE >= 0.2).of(measured(0.26), {}) == pytest.approx(3.0)
-    assert rooms(RATE.equals(0.25, 0.05)).of(measured(0.26), {}) == pytest.approx(2.0)
-    assert rooms(RATE <= 0.25).of(measured(0.26), {}) == pytest.approx(-0.5)
+    assert rooms(RATE >= 0.2).of(measured(0.26)) == pytest.approx(3.0)
+    assert rooms(RATE.equals(0.25, 0.05)).of(measured(0.26)) == pytest.approx(2.0)
+    assert rooms(RATE <= 0.25).of(measured(0.26)) == pytest.approx(-0.5)
 
 
 def test_the_nearest_bound_counts():
     both = rooms(RATE <= 0.3, RATE >= 0.2)
-    assert both.of(measured(0.26), {}) == pytest.approx(2.0)
+    assert both.of(measured(0.26)) == pytest.approx(2.0)
 
 
 def test_a_lucky_error_counts_as_the_typical_one_and_a_large_one_as_it_is():
     typical = {"false_positive_rate": 0.01}
-    assert rooms(RATE <= 0.3, typical=typical).of(measured(0.26, 0.001), {}) == pytest.approx(2.0)
-    assert rooms(RATE <= 0.3, typical=typical).of(measured(0.26, 0.02), {}) == pytest.approx(1.0)
+    assert rooms(RATE <= 0.3, typical=typical).of(measured(0.26, 0.001)) == pytest.approx(2.0)
+    assert rooms(RATE <= 0.3, typical=typical).of(measured(0.26, 0.02)) == pytest.approx(1.0)
 
 
 def test_the_typical_error_is_the_median_of_those_that_are_known():
     problem = Problem(SPACE, lambda c: {}, "loss", [RATE <= 0.3])
-    found = [measured(0.1, se) for se in (0.01, 0.03, 0.02)] + [{"false_positive_rate": 0.1}]
+    found = [measured(0.1, se) for se in (0.01, 0.03, 0.02)] + [candidate(false_positive_rate=0.1)]
     assert typical_errors(problem, found) == {"false_positive_rate": 0.02}
     assert typical_errors(problem, found[3:]) == {"false_positive_rate": 0.0}
 
 
 def test_what_is_exact_needs_no_room_but_must_be_inside():
     size = rooms(metrics.size_mb() <= 1)
-    assert size.of({"size_mb": 1.0}, {}) == math.inf
-    assert size.of({"size_mb": 1.1}, {}) == -math.inf
+    assert size.of(candidate(size_mb=1.0)) == math.inf
+    assert size.of(candidate(size_mb=1.1)) == -math.inf
 
 
 def test_a_latency_has_the_error_of_the_clock_whatever_the_rows():
     for rows in ((800, 200), (800, 800)):
         clock = rooms(metrics.latency_us() <= 10, rows=rows)
         # Student's t with three degrees of freedom reaches 2.353 errors, a normal one 1.645.
-        found = clock.of({"latency_us": 9.0, "latency_us/se": 0.5}, {})
+        found = clock.of(candidate({"latency_us": Spread(0.5)}, latency_us=9.0))
         assert found == pytest.approx(2.0 * 1.645 / 2.353, rel=1e-3)
 
 
 def test_room_is_kept_for_what_grows_with_the_rows():
-    assert rooms(metrics.size_mb() <= 10, growth={"size_mb": 1.1}).of({"size_mb": 9.0}, {}) > 0
-    assert rooms(metrics.size_mb() <= 10, growth={"size_mb": 1.2}).of({"size_mb": 9.0}, {}) < 0
+    assert rooms(metrics.size_mb() <= 10, growth={"size_mb": 1.1}).of(candidate(size_mb=9.0)) > 0
+    assert rooms(metrics.size_mb() <= 10, growth={"size_mb": 1.2}).of(candidate(size_mb=9.0)) < 0
 
 
 def test_what_was_stopped_early_has_less_room():
-    found = [
-        options(Candidate((FIRST,), measured(0.26, folds=folds), 1.0), rooms(RATE <= 0.3), 4.0)
-        for folds in (1.0, 4.0)
-    ]
+    found = [options(measured(0.26, folds=folds), rooms(RATE <= 0.3), 4) for folds in (1, 4)]
     assert [o.room for (o,) in found] == pytest.approx([1.0, 2.0])
 
 
@@ -95,7 +99,7 @@ def curved(rates, selected, **values):
     errors = {name: np.full(size, 0.01) for name in known}
     curve = ThresholdCurve(np.linspace(-1, 1, size), np.array(selected), known, errors)
     details = {"curve": curve.to_dict()}
-    return Candidate((FIRST,), measured(0.5, 9.9), 1.0, details=details)
+    return measured(0.5, 9.9, details=details)
 
 
 def test_thresholds_of_one_pipeline_are_options_with_values_of_their_own():

@@ -11,6 +11,7 @@ from fenceline.estimator.fence import objective_metric
 from fenceline.metrics import Table
 from fenceline.pipelines.cross_validation import CrossValidation
 from fenceline.pipelines.ensemble import Candidate
+from fenceline.problem.measurement import Spread
 from fenceline.problem.problem import Problem
 from fenceline.problem.space import Algorithm, Module, Space
 
@@ -22,8 +23,8 @@ GROUP = np.arange(400) % 2
 
 
 def option(objective, se=0.0, merit=0.0):
-    known = {"loss/se": se}
-    return Option(Candidate(("a",), known, 1.0), objective, 1.0, known, None, merit)
+    candidate = Candidate(("a",), {}, 1.0, spreads={"loss": Spread(se)})
+    return Option(candidate, objective, 1.0, {}, None, merit)
 
 
 def kept(options, dummy):

@@ -12,11 +12,12 @@ from sklearn.model_selection import FixedThresholdClassifier
 
 from fenceline import FencelineClassifier, FencelineRegressor, Integer, load, metrics
 from fenceline.errors import DefinitionError
+from fenceline.evaluation import Outcome
 from fenceline.pipelines.cross_validation import CrossValidation
 from fenceline.pipelines.ensemble import assemble
 from fenceline.pipelines.fitting.thresholds import with_threshold
 from fenceline.problem.parameter import Real
-from fenceline.problem.problem import Evaluation, Problem
+from fenceline.problem.problem import Problem
 from fenceline.problem.space import Algorithm, Module, Space
 
 rng = np.random.default_rng(1)
@@ -47,12 +48,8 @@ def measured(space=SPACE, constraints=(), y=Y, task="binary", objective="loss(ro
     draws = np.random.default_rng(0)
     evaluations = []
     for configuration in {space.sample(draws) for _ in range(count)}:
-        found = problem.check(cv(configuration))
-        evaluations.append(
-            Evaluation(
-                configuration, found, found[objective], problem.violation(found), seconds=0.1
-            )
-        )
+        ended = Outcome("ok", seconds=0.1)
+        evaluations.append(problem.evaluation(configuration, ended, cv(configuration)))
     return problem, cv, evaluations
 
 
@@ -155,19 +152,10 @@ def test_members_are_chosen_by_what_they_are_worth_together_at_their_best_thresh
     )
     problem = Problem(SPACE, cv, "loss(balanced_accuracy)", fence)
     draws = np.random.default_rng(0)
-    evaluations = []
-    for configuration in {SPACE.sample(draws) for _ in range(12)}:
-        measured = cv(configuration)
-        found = problem.check(measured)
-        evaluations.append(
-            Evaluation(
-                configuration,
-                found,
-                found[problem.objective],
-                problem.violation(found),
-                details=problem.details(measured),
-            )
-        )
+    evaluations = [
+        problem.evaluation(configuration, Outcome("ok"), cv(configuration))
+        for configuration in {SPACE.sample(draws) for _ in range(12)}
+    ]
     voters = assemble(problem, cv, evaluations, 6, math.inf)
     assert voters is not None
     assert len(set(voters.members)) > 1

@@ -42,6 +42,6 @@ def test_a_metric_may_still_be_called_details():
 def test_details_that_no_journal_can_hold_are_refused(wrong):
     problem = Problem(SPACE, lambda c: {"loss": 1.0})
     with pytest.raises(MeasurementError, match="JSON's types"):
-        problem.details({"loss": 1.0, "details": wrong})
-    assert problem.details({"loss": 1.0, "details": {"a": (1, 2)}}) == {"a": [1, 2]}
-    assert json.dumps(problem.details({"loss": 1.0})) == "{}"
+        problem.check({"loss": 1.0, "details": wrong})
+    assert problem.check({"loss": 1.0, "details": {"a": (1, 2)}}).details == {"a": [1, 2]}
+    assert json.dumps(problem.check({"loss": 1.0}).details) == "{}"

@@ -8,7 +8,7 @@ import pytest
 import fenceline as fl
 from fenceline.baselines import RandomSearch
 from fenceline.evaluation.engines.engine import Outcome
-from fenceline.evaluation.evaluator import Desk
+from fenceline.evaluation.evaluator import RunEvaluator
 from fenceline.problem.problem import BudgetSpent
 
 SPACE = fl.Space([fl.Module("model", [fl.Algorithm("ridge", {"alpha": fl.Real(0.0, 4.0)})])])
@@ -33,7 +33,9 @@ class Patient:
         pass
 
     def submit(self, ticket, argument):
-        self._open.append((ticket, Outcome("ok", measure(argument), seconds=self.seconds)))
+        self._open.append(
+            (ticket, Outcome("ok", {"metrics": measure(argument)}, seconds=self.seconds))
+        )
         self.most = max(self.most, len(self._open) + len(self._finished))
 
     def next(self, timeout=None):
@@ -48,12 +50,12 @@ class Patient:
         pass
 
 
-def search(desk, count):
+def search(evaluator, count):
     with pytest.raises(BudgetSpent):
-        for _ in RandomSearch().iterates(PROBLEM, desk, np.random.default_rng(0)):
+        for _ in RandomSearch().iterates(PROBLEM, evaluator, np.random.default_rng(0)):
             pass
-    assert len(desk.history) == count
-    return desk.engine.most
+    assert len(evaluator.history) == count
+    return evaluator.engine.most
 
 
 @pytest.mark.parametrize(
@@ -68,15 +70,15 @@ def search(desk, count):
 def test_some_configurations_wait_for_a_worker_where_suggestions_take_their_time(
     workers, seconds, pending
 ):
-    assert search(Desk(PROBLEM, Patient(workers, seconds), evaluations=100), 100) == pending
+    assert search(RunEvaluator(PROBLEM, Patient(workers, seconds), evaluations=100), 100) == pending
 
 
 def test_a_suggestion_knows_every_outcome_that_is_there():
-    desk = Desk(PROBLEM, Patient(4, 1.0, at_a_time=3), evaluations=100)
+    evaluator = RunEvaluator(PROBLEM, Patient(4, 1.0, at_a_time=3), evaluations=100)
     rng = np.random.default_rng(0)
     for _ in range(4):
-        desk.submit(SPACE.sample(rng))
-    assert (len(desk.history), len(desk.pending)) == (3, 1)
+        evaluator.submit(SPACE.sample(rng))
+    assert (len(evaluator.history), len(evaluator.pending)) == (3, 1)
 
 
 @pytest.mark.parametrize("evaluations", [40, 60], ids=["as it ended", "extended"])

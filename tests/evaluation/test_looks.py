@@ -5,7 +5,7 @@ import pytest
 import fenceline as fl
 from fenceline.errors import DefinitionError
 from fenceline.evaluation.engines.serial import Serial
-from fenceline.evaluation.evaluator import Desk
+from fenceline.evaluation.evaluator import RunEvaluator
 from fenceline.problem.problem import BudgetSpent
 from fenceline.store import Proposal, read_run
 
@@ -32,32 +32,32 @@ def at(alpha):
     return SPACE.configuration({"model": ("ridge", {"alpha": alpha})})
 
 
-def desk(measure, **budget):
-    return Desk(fl.Problem(SPACE, measure), Serial(), **(budget or {"evaluations": 10}))
+def evaluating(measure, **budget):
+    return RunEvaluator(fl.Problem(SPACE, measure), Serial(), **(budget or {"evaluations": 10}))
 
 
 def test_a_look_is_measured_with_its_share_and_is_not_the_best():
-    evaluator = desk(Rows())
+    evaluator = evaluating(Rows())
     evaluator.submit(at(2.0))
     evaluator.submit(at(1.0), 0.1)
     assert [e.fidelity for e in evaluator.history] == [1.0, 0.1]
     assert evaluator.history[1].objective == pytest.approx(0.1)
     assert not evaluator.history[1].feasible
-    assert evaluator._best is evaluator.history[0]
+    assert evaluator._known.best is evaluator.history[0]
     assert evaluator.known(at(1.0)) is None
     assert evaluator.known(at(1.0), 0.1) is evaluator.history[1]
 
 
 def test_nothing_is_measured_twice_at_the_same_fidelity():
     measure = Rows()
-    evaluator = desk(measure)
+    evaluator = evaluating(measure)
     for fidelity in (0.1, 0.1, 1.0, 1.0, 0.1, 0.2):
         evaluator.submit(at(1.0), fidelity)
     assert [fidelity for _, fidelity in measure.asked] == [0.1, 1.0, 0.2]
 
 
 def test_a_measure_without_fidelity_is_measured_in_full():
-    evaluator = desk(lambda configuration: {"loss": 1.0})
+    evaluator = evaluating(lambda configuration: {"loss": 1.0})
     evaluator.submit(at(1.0), 0.1)
     assert evaluator.history[0].fidelity == 1.0
     assert evaluator.known(at(1.0)) is evaluator.history[0]
@@ -65,11 +65,11 @@ def test_a_measure_without_fidelity_is_measured_in_full():
 
 def test_a_share_that_is_none_is_refused():
     with pytest.raises(DefinitionError, match="fidelity must lie in"):
-        desk(Rows()).submit(at(1.0), 0.0)
+        evaluating(Rows()).submit(at(1.0), 0.0)
 
 
 def test_a_budget_in_evaluations_counts_a_look_as_its_share():
-    evaluator = desk(Rows(), evaluations=1)
+    evaluator = evaluating(Rows(), evaluations=1)
     for alpha in range(8):
         evaluator.submit(at(alpha / 2), 0.125)
     with pytest.raises(BudgetSpent):
@@ -77,9 +77,9 @@ def test_a_budget_in_evaluations_counts_a_look_as_its_share():
 
 
 def test_only_a_budget_in_seconds_alone_lets_an_algorithm_see_the_clock():
-    assert desk(Rows(), evaluations=5).seconds_left is None
-    assert desk(Rows(), evaluations=5, seconds=60.0).seconds_left is None
-    evaluator = desk(Rows(), seconds=60.0)
+    assert evaluating(Rows(), evaluations=5).seconds_left is None
+    assert evaluating(Rows(), evaluations=5, seconds=60.0).seconds_left is None
+    evaluator = evaluating(Rows(), seconds=60.0)
     before = evaluator.seconds_left
     evaluator.submit(at(1.0))
     assert 0.0 < evaluator.seconds_left <= before <= 60.0

@@ -14,7 +14,7 @@ from sklearn.base import clone
 from fenceline import Algorithm, FencelineClassifier, Integer, Module, Problem, Space, minimize
 from fenceline.evaluation.evaluator import Progress
 from fenceline.evaluation.progress import HEARTBEAT_SECONDS, ProgressDisplay
-from fenceline.problem.problem import Evaluation
+from fenceline.problem.evaluation import Evaluation
 from fenceline.search.iterate import Iterate
 
 SPACE = Space([Module("model", [Algorithm("knn", {"k": Integer(1, 50)})])])

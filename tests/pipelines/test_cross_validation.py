@@ -37,17 +37,17 @@ def test_values_are_those_of_scikit_learns_own_cross_validation():
         model = LogisticRegression(C=1.0, max_iter=500).fit(X[train], Y[train])
         expected.append(1 - roc_auc_score(Y[valid], model.predict_proba(X[valid])[:, 1]))
     found = measure(ONE)
-    assert [found[f"loss(roc_auc)/fold{i}"] for i in (1, 2, 3)] == pytest.approx(expected)
+    spread = found.spreads["loss(roc_auc)"]
+    assert spread.parts == pytest.approx(expected)
     assert found["loss(roc_auc)"] == pytest.approx(np.mean(expected))
-    assert found["loss(roc_auc)/se"] == pytest.approx(np.std(expected, ddof=1) / np.sqrt(3))
+    assert spread.error == pytest.approx(np.std(expected, ddof=1) / np.sqrt(3))
     assert found["folds"] == 3
 
 
 def test_groups_are_averaged_over_folds_before_they_are_compared():
     gap = metrics.score_gap("roc_auc", "band")
     found = measuring(gap)(ONE)
-    in_folds = [found[f"{gap.name}/fold{i}"] for i in (1, 2, 3)]
-    assert found[gap.name] <= np.mean(in_folds) + 1e-12
+    assert found[gap.name] <= np.mean(found.spreads[gap.name].parts) + 1e-12
 
 
 def test_every_fold_holds_its_share_of_classes_and_groups():
@@ -68,7 +68,7 @@ def test_a_pipeline_too_large_for_its_bound_stops_after_the_first_fold():
     measure = measuring(metrics.loss("roc_auc"), size, constraints=[size <= 1e-6])
     found = measure(ONE)
     assert found["folds"] == 1
-    assert found["loss(roc_auc)"] == found["loss(roc_auc)/fold1"]
+    assert found.spreads["loss(roc_auc)"].parts == (found["loss(roc_auc)"],)
 
 
 def test_a_pipeline_near_its_bound_is_measured_in_full():
@@ -82,7 +82,7 @@ def test_folds_that_would_end_too_late_are_left_out_and_the_first_is_kept():
     hasty = measuring(metrics.loss("roc_auc"), fold_seconds=1e-9)
     found, all_folds = hasty(ONE), measuring(metrics.loss("roc_auc"), fold_seconds=60.0)(ONE)
     assert (found["folds"], all_folds["folds"]) == (1, 3)
-    assert found["loss(roc_auc)"] == all_folds["loss(roc_auc)/fold1"]
+    assert found["loss(roc_auc)"] == all_folds.spreads["loss(roc_auc)"].parts[0]
     assert (hasty.parts, measuring(metrics.loss("roc_auc")).parts) == (3, 1)
 
 
@@ -96,9 +96,9 @@ def test_a_share_is_held_out_once():
 
 def test_latency_comes_with_its_quantile_and_error():
     found = measuring(metrics.latency_us(batch=100))(ONE)
-    value, error = found["latency_us(batch=100)"]
-    assert found["latency_us(batch=100)/p95"] >= value > 0
-    assert found["latency_us(batch=100)/se"] == error > 0
+    name = "latency_us(batch=100)"
+    assert found[f"{name}/p95"] >= found[name] > 0
+    assert found.spreads[name].error == found.errors[name] > 0
 
 
 def test_training_time_is_measured():

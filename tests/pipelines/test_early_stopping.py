@@ -1,5 +1,7 @@
 """Measurements that stop before their last fold, and what a run makes of them."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from sklearn.base import BaseEstimator, ClassifierMixin
@@ -13,6 +15,7 @@ from fenceline.metrics.metric import Reading
 from fenceline.metrics.trial import Trial
 from fenceline.pipelines import CrossValidation, drop, named_space, only, preparation
 from fenceline.pipelines.early_stopping import fold_error, surely_beaten
+from fenceline.problem.measurement import Spread
 from fenceline.problem.parameter import Real
 from fenceline.problem.space import Algorithm, Module, Space
 
@@ -43,8 +46,11 @@ def measuring(*given, constraints=(), folds=5):
 
 
 def rival(*folds):
-    named = {f"loss/fold{i}": value for i, value in enumerate(folds, 1)}
-    return Incumbent("loss", {"loss": float(np.mean(folds)), "folds": len(folds), **named})
+    return Incumbent("loss", {"loss": float(np.mean(folds))}, {"loss": Spread(None, folds)})
+
+
+def incumbent(measured, objective=LOSS.name):
+    return Incumbent(objective, measured.metrics, measured.spreads)
 
 
 def seen(*values):
@@ -69,10 +75,11 @@ def test_a_pipeline_far_behind_the_incumbent_stops_early_and_shows_what_it_was_m
     measure = measuring()
     best = measure(configured(GOOD))
     whole = measure(configured(BAD))
-    part = measure(configured(BAD), incumbent=Incumbent(LOSS.name, best))
+    part = measure(configured(BAD), incumbent=incumbent(best))
     assert 1 <= part["folds"] < whole["folds"] == 5
-    folds = [part[f"{LOSS.name}/fold{i}"] for i in range(1, int(part["folds"]) + 1)]
-    assert folds == [whole[f"{LOSS.name}/fold{i}"] for i in range(1, len(folds) + 1)]
+    folds = part.spreads[LOSS.name].parts
+    assert len(folds) == part["folds"]
+    assert folds == whole.spreads[LOSS.name].parts[: len(folds)]
     assert part[LOSS.name] == pytest.approx(np.mean(folds))
     assert part[LOSS.name] > best[LOSS.name]
 
@@ -80,9 +87,9 @@ def test_a_pipeline_far_behind_the_incumbent_stops_early_and_shows_what_it_was_m
 def test_the_incumbent_itself_and_its_equals_are_measured_in_full():
     measure = measuring()
     best = measure(configured(GOOD))
-    assert measure(configured(GOOD), incumbent=Incumbent(LOSS.name, best)) == best
+    assert measure(configured(GOOD), incumbent=incumbent(best)) == best
     near = ("LogisticRegression", {"C": 0.5})
-    assert measure(configured(near), incumbent=Incumbent(LOSS.name, best))["folds"] == 5
+    assert measure(configured(near), incumbent=incumbent(best))["folds"] == 5
 
 
 @pytest.mark.parametrize(
@@ -179,7 +186,8 @@ def test_an_objective_that_one_fold_tells_stops_nothing():
     size = metrics.size_mb()
     measure = measuring(size)
     best = measure(configured(GOOD))
-    bound = Incumbent("size_mb", best | {"size_mb": best["size_mb"] / 100})
+    smaller = replace(best, metrics=best.metrics | {"size_mb": best["size_mb"] / 100})
+    bound = incumbent(smaller, "size_mb")
     assert measure(configured(GOOD), incumbent=bound)["folds"] == 5
 
 
@@ -238,9 +246,9 @@ def test_what_keeps_farther_inside_is_measured_in_full_though_it_is_beaten():
     chosen = {m.name: m for m in (LOSS, gap)}
     measure = CrossValidation(table, chosen, [gap <= 0.9], preparation(X), 5)
     best = measure(configured(GOOD))
-    tight = best | {f"{gap.name}/fold{i}": 0.9 for i in range(1, 6)}
-    aloof = measure(configured(BAD), incumbent=Incumbent(LOSS.name, tight))
-    roomy = best | {f"{gap.name}/fold{i}": 0.0 for i in range(1, 6)}
-    dominated = measure(configured(BAD), incumbent=Incumbent(LOSS.name, roomy))
+    tight = replace(best, spreads=best.spreads | {gap.name: Spread(None, (0.9,) * 5)})
+    aloof = measure(configured(BAD), incumbent=incumbent(tight))
+    roomy = replace(best, spreads=best.spreads | {gap.name: Spread(None, (0.0,) * 5)})
+    dominated = measure(configured(BAD), incumbent=incumbent(roomy))
     assert aloof["folds"] == 5
     assert dominated["folds"] < 5

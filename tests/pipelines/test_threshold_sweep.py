@@ -19,6 +19,7 @@ from fenceline.pipelines.fold_readings import FoldReadings
 from fenceline.pipelines.threshold_curve import ThresholdCurve
 from fenceline.pipelines.threshold_sweep import FEW, ThresholdSweep, fold_error, grid
 from fenceline.problem.configuration import Choice
+from fenceline.problem.measurement import Spread
 from fenceline.problem.space import Algorithm, Module, Space
 
 X, Y = make_classification(
@@ -67,7 +68,7 @@ def test_brute_force_with_scikit_learns_own_metrics_finds_the_same_threshold_and
     assert found["threshold"] == best[1]
     assert found["loss(f1)"] == pytest.approx(best[0])
     assert found["precision"] == pytest.approx(best[2])
-    in_folds = [found[f"loss(f1)/fold{i}"] for i in (1, 2, 3)]
+    in_folds = found.spreads["loss(f1)"].parts
     assert in_folds == pytest.approx([1 - value for value in best[3]])
 
 
@@ -84,7 +85,7 @@ def test_where_nothing_is_inside_the_one_that_misses_least_is_chosen():
     fence = (metrics.false_positive_rate() <= 0.02, metrics.false_negative_rate() <= 0.02)
     measure = measuring(metrics.loss("accuracy"), *fence)
     found = measure(LOGIT)
-    curve = ThresholdCurve.of(found["details"])
+    curve = ThresholdCurve.of(found.details)
     missed = [
         sum(c.violation(curve.values[c.metric][k]) for c in fence)
         for k in range(len(curve.log_odds))
@@ -100,7 +101,7 @@ def test_an_objective_that_only_ranks_leaves_the_choice_to_the_balanced_accuracy
     measure = measuring(metrics.loss("roc_auc"), fence)
     found = measure(LOGIT)
     assert 0.05 < found["false_positive_rate"] <= 0.08  # not .001, as the bound alone would allow
-    curve = ThresholdCurve.of(found["details"])
+    curve = ThresholdCurve.of(found.details)
     assert "balanced_accuracy" not in found
     inside = curve.values["false_positive_rate"] <= 0.08
     at = np.argmin(np.abs(curve.log_odds - found["threshold"]))
@@ -116,7 +117,7 @@ def test_nobody_is_chosen_only_where_nothing_else_is_inside():
     wide = measuring(metrics.loss("roc_auc"), metrics.false_positive_rate() <= 1.0, table=noise)(
         model
     )
-    curve = ThresholdCurve.of(wide["details"])
+    curve = ThresholdCurve.of(wide.details)
     at = np.argmin(np.abs(curve.log_odds - wide["threshold"]))
     assert 0 < curve.selected[at] < 1
 
@@ -206,7 +207,7 @@ def test_a_curve_survives_the_journal_within_its_size():
         metrics.equalized_odds_difference("g") <= 0.3,
     ]
     found = measuring(metrics.loss("balanced_accuracy"), *fence)(LOGIT)
-    text = json.dumps(found["details"])
+    text = json.dumps(found.details)
     assert len(text) <= 4096
     curve = ThresholdCurve.of(json.loads(text))
     assert len(curve.log_odds) >= 40
@@ -219,8 +220,8 @@ def test_a_curve_survives_the_journal_within_its_size():
 def test_with_fewer_folds_the_threshold_is_that_of_these_folds():
     measure = measuring(metrics.loss("f1"), folds=3)
     full = measure(LOGIT)
-    names = {f"loss(f1)/fold{i}": 0.01 * i for i in (1, 2, 3)}
-    hopeless = Incumbent("loss(f1)", {"loss(f1)": 0.02, "folds": 3.0} | names)
+    folds = {"loss(f1)": Spread(None, (0.01, 0.02, 0.03))}
+    hopeless = Incumbent("loss(f1)", {"loss(f1)": 0.02}, folds)
     short = measure(LOGIT, incumbent=hopeless)
     assert short["folds"] == 1
     train, valid = measure.splits[0]
@@ -228,9 +229,7 @@ def test_with_fewer_folds_the_threshold_is_that_of_these_folds():
     f1 = [theirs.f1_score(Y[valid], score >= expit(t)) for t in grid(score, Y[valid], True)]
     assert short["loss(f1)"] == pytest.approx(1 - max(f1))
     assert full["folds"] == 3
-    again = measure(
-        LOGIT, incumbent=Incumbent("loss(f1)", dict(full) | {"loss(f1)": full["loss(f1)"]})
-    )
+    again = measure(LOGIT, incumbent=Incumbent("loss(f1)", full.metrics, full.spreads))
     assert again["folds"] == 3
 
 
@@ -238,12 +237,11 @@ def test_a_pipeline_that_may_yet_turn_out_inside_is_measured_in_full():
     fence = metrics.score("recall") >= 0.7
     measure = measuring(metrics.loss("precision"), fence)
     full = measure(LOGIT)
-    rival = {k: v for k, v in full.items() if k != "details"}
     # Beaten where its first fold is inside, but not where it misses the bound by less than its error.
-    for i in (1, 2, 3):
-        rival[f"loss(precision)/fold{i}"] -= 0.005
-    rival["loss(precision)"] -= 0.005
-    assert measure(LOGIT, incumbent=Incumbent("loss(precision)", rival))["folds"] == 3
+    name = "loss(precision)"
+    folds = {name: Spread(None, tuple(part - 0.005 for part in full.spreads[name].parts))}
+    rival = Incumbent(name, full.metrics | {name: full[name] - 0.005}, folds)
+    assert measure(LOGIT, incumbent=rival)["folds"] == 3
 
 
 def test_errors_of_rates_follow_from_the_number_of_rows_unless_folds_differ_too_much():

@@ -234,3 +234,17 @@ def test_what_lies_beyond_is_what_has_no_room_and_does_not_hold(constraint, valu
     assert (beyond <= 0) == constraint.holds(value)
     low, high = constraint.ends
     assert (beyond <= 0) == (low <= value <= high)
+
+
+@pytest.mark.parametrize(
+    ("constraint", "floor", "ceiling"),
+    [
+        (metric("m") <= 1, False, True),
+        (metric("m") >= 1, True, False),
+        (metric("m").equals(1, 0.1), True, True),
+    ],
+)
+def test_a_constraint_knows_on_which_sides_its_outside_lies(constraint, floor, ceiling):
+    assert (constraint.has_floor, constraint.has_ceiling) == (floor, ceiling)
+    low, high = constraint.ends
+    assert (low > -math.inf, high < math.inf) == (floor, ceiling)

@@ -6,7 +6,8 @@ import pytest
 from fenceline import metrics
 from fenceline.certificate.certify import Certificate, Check
 from fenceline.certificate.refits import Finalist
-from fenceline.problem.problem import Evaluation, Problem
+from fenceline.problem.evaluation import Evaluation
+from fenceline.problem.problem import Problem
 from fenceline.problem.space import Algorithm, Module, Space
 from fenceline.report.certainty import meaning, price_of_certainty
 from fenceline.report.subject import Subject

@@ -15,7 +15,7 @@ from fenceline import (
 )
 from fenceline.certificate.certify import uncertified
 from fenceline.errors import DefinitionError
-from fenceline.problem.problem import Evaluation
+from fenceline.problem.evaluation import Evaluation
 from fenceline.report import sections
 from fenceline.report.explain import explain
 from fenceline.result.result import Result

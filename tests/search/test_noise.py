@@ -9,7 +9,7 @@ import fenceline as fl
 from fenceline.baselines import UCST, RandomSearch
 from fenceline.errors import ConstraintError, MeasurementError
 from fenceline.evaluation.repeats import MOST_AGAIN, SHARE, pooled, undecided
-from fenceline.problem.problem import Evaluation
+from fenceline.problem.evaluation import Evaluation
 
 SPACE = fl.Space([fl.Module("m", [fl.Algorithm("a", {"x": fl.Real(0, 10)})])])
 

@@ -8,7 +8,8 @@ import fenceline as fl
 from fenceline.baselines import RandomSearch
 from fenceline.errors import MeasurementError, MissingDependencyError, StoreError
 from fenceline.store import RunDirectory
-from fenceline.store.export import read, to_csv, to_mlflow, to_optuna, to_parquet
+from fenceline.store.export import to_csv, to_mlflow, to_optuna, to_parquet
+from fenceline.store.stored_run import read
 
 SPACE = fl.Space(
     [

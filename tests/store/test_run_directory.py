@@ -14,7 +14,7 @@ import pytest
 
 from fenceline import Algorithm, Evaluation, Module, Real, Space
 from fenceline.errors import JournalDamagedError, RunLockedError, RunMismatchError, StoreError
-from fenceline.problem.problem import Status
+from fenceline.problem.evaluation import Status
 from fenceline.store import Finish, Proposal, RunDirectory, read_run
 from fenceline.store.journal import Journal
 from fenceline.store.meta import plain

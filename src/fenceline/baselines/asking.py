@@ -3,7 +3,8 @@
 import numpy as np
 
 from fenceline.problem.configuration import Configuration
-from fenceline.problem.problem import Evaluation, Evaluator, Problem
+from fenceline.problem.evaluation import Evaluation
+from fenceline.problem.problem import Evaluator, Problem
 
 _MOST_REPEATS = 10
 

@@ -56,16 +56,24 @@ class Rooms:
         """Standard errors between a value and its bound."""
         return float(stats.norm.ppf(1 - self.risk))
 
-    def of(self, metrics: Mapping[str, float], known: Mapping[str, float]) -> float:
+    def of(
+        self,
+        candidate: Candidate,
+        metrics: Mapping[str, float] | None = None,
+        known: Mapping[str, float] | None = None,
+    ) -> float:
         """Return the room at the nearest bound; negative outside.
 
         Parameters
         ----------
-        metrics : mapping of str to float
-            Values, and errors of the folds under ``NAME/se``.
-        known : mapping of str to float
+        candidate : Candidate
+            As cross-validation measured it.
+        metrics : mapping of str to float, optional
+            What it is at another threshold.
+        known : mapping of str to float, optional
             Errors that are known better than from the folds.
         """
+        metrics, known = metrics or candidate.metrics, known or {}
         rooms = [math.inf]
         for constraint in self.problem.constraints:
             name = constraint.metric
@@ -73,7 +81,7 @@ class Rooms:
             error = known.get(name, math.nan)
             if math.isnan(error):
                 # A weak model's error is larger than the typical one.
-                error = max(self.typical[name], metrics.get(f"{name}/se", 0.0))
+                error = max(self.typical[name], candidate.error(name) or 0.0)
             error *= self._wider(name)
             if math.isnan(inside) or (inside < 0 and not error > 0):
                 return -math.inf
@@ -103,10 +111,10 @@ def options(candidate: Candidate, rooms: Rooms, most_folds: float = 1.0) -> list
         How many folds pipelines are measured on. What was stopped earlier is known that much less.
     """
     objective, metrics = rooms.problem.objective, candidate.metrics
-    known = math.sqrt(min(1.0, metrics.get("folds", most_folds) / most_folds))
+    known = math.sqrt(min(1.0, (candidate.folds or most_folds) / most_folds))
     curve = candidate.curve
     if curve is None:
-        return [Option(candidate, metrics[objective], known * rooms.of(metrics, {}), metrics)]
+        return [Option(candidate, metrics[objective], known * rooms.of(candidate), metrics)]
     merits = np.zeros(len(curve.log_odds))
     if objective not in curve.values:
         merits = curve.merit(objective)
@@ -123,18 +131,18 @@ def options(candidate: Candidate, rooms: Rooms, most_folds: float = 1.0) -> list
             # A curve is stored with four digits; the threshold of the measurement itself has all.
             values, log_odds = dict(metrics), candidate.threshold
         errors = {name: float(e[i]) for name, e in curve.errors.items()}
-        room = known * rooms.of(values, errors)
+        room = known * rooms.of(candidate, values, errors)
         if not math.isnan(values[objective]):
             worth = values[objective], float(merits[i])
             found.append(Option(candidate, worth[0], room, values, log_odds, worth[1]))
     return found
 
 
-def typical_errors(problem: Problem, measured: Sequence[Mapping[str, float]]) -> dict[str, float]:
+def typical_errors(problem: Problem, candidates: Sequence[Candidate]) -> dict[str, float]:
     """Return the median error of each constrained metric; 0 where none is known."""
     typical = {}
     for constraint in problem.constraints:
-        errors = [m.get(f"{constraint.metric}/se", math.nan) for m in measured]
-        known = [error for error in errors if not math.isnan(error)]
+        errors = [candidate.error(constraint.metric) for candidate in candidates]
+        known = [error for error in errors if error is not None]
         typical[constraint.metric] = float(np.median(known)) if known else 0.0
     return typical

@@ -1,7 +1,7 @@
 """Certificates: the refitted pipeline, measured on rows the search never saw, with a margin of error."""
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from statistics import NormalDist
 from typing import Literal, TypeAlias
@@ -47,14 +47,19 @@ class Check:
     @property
     def _edges(self) -> list[float]:
         """The ends of the error that matter."""
-        sides = {"<=": [self.high], ">=": [self.low], "==": [self.low, self.high]}
-        return sides[self.constraint.sense]
+        c = self.constraint
+        return [self.low] * c.has_floor + [self.high] * c.has_ceiling
+
+    def edge(self, number: Callable[[float], str] = "{:.4g}".format) -> str:
+        """Return the ends of the error that matter, in words."""
+        low, high = number(self.low), number(self.high)
+        if self.constraint.equality:
+            return f"{low} to {high}"
+        return f"at most {high}" if self.constraint.has_ceiling else f"at least {low}"
 
     def __str__(self) -> str:
-        sides = {"<=": f"at most {self.high:.4g}", ">=": f"at least {self.low:.4g}"}
-        edge = sides.get(self.constraint.sense, f"{self.low:.4g} to {self.high:.4g}")
         word = "feasible (not certified)" if self.verdict == "feasible" else self.verdict
-        return f"{self.constraint}: {self.value:.4g}, {edge}: {word}"
+        return f"{self.constraint}: {self.value:.4g}, {self.edge()}: {word}"
 
 
 @dataclass(frozen=True, slots=True)
@@ -143,7 +148,7 @@ def certify(
         metric = metrics[constraint.metric]
         # Two one-sided tests need no halving: a value is outside on one side only. Bounds that are
         # to hold together share the risk.
-        side = risk / 2 if joint and constraint.sense == "==" else risk
+        side = risk / 2 if joint and constraint.equality else risk
         value, low, high = interval(metric, trial, side, rng, until)
         checks.append(_check(constraint, value, low, high))
     return Certificate(tuple(checks), confidence, len(trial.rows), candidates, joint=joint)
@@ -159,8 +164,8 @@ def uncertified(
 
 def _check(constraint: Constraint, value: float, low: float, high: float) -> Check:
     # The side that does not matter says nothing, and should not look as if it did.
-    low = -math.inf if constraint.sense == "<=" else low
-    high = math.inf if constraint.sense == ">=" else high
+    low = low if constraint.has_floor else -math.inf
+    high = high if constraint.has_ceiling else math.inf
     provisional = Check(constraint, value, low, high, "certified")
     if not constraint.holds(value):
         return Check(constraint, value, low, high, "infeasible")

@@ -16,11 +16,13 @@ from fenceline.certificate.selection import LOOKS, Selection, is_safe, risk_of_t
 from fenceline.certificate.sequence import Option
 from fenceline.certificate.usefulness import dummy_objective, useful
 from fenceline.errors import MeasurementError
+from fenceline.evaluation import Outcome
 from fenceline.metrics.trial import Rows
 from fenceline.pipelines.cross_validation import CrossValidation
 from fenceline.pipelines.ensemble import Candidate, assemble
 from fenceline.problem.configuration import Configuration
-from fenceline.problem.problem import Evaluation, Problem
+from fenceline.problem.evaluation import Evaluation
+from fenceline.problem.problem import Problem
 from fenceline.result.result import Result
 from fenceline.threads import one_thread
 
@@ -176,26 +178,17 @@ class Refit:
             try:
                 trial = self.measure.trial(configuration, train, valid)
                 values = {name: m.value(trial) for name, m in self.measure.metrics.items()}
-                metrics = self.problem.check(values | {"folds": 1.0})
+                seconds = time.monotonic() - start
+                evaluation = self.problem.evaluation(
+                    configuration, Outcome("ok", seconds=seconds), values | {"folds": 1.0}
+                )
             except Exception as problem:
                 message = traceback.format_exception_only(problem)[-1].strip()
-                failed = Evaluation(
-                    configuration, {}, float("inf"), float("inf"), "error", message=message
-                )
+                failed = self.problem.evaluation(configuration, Outcome("error", message=message))
                 return failed, Candidate((configuration,), {}, 0.0)
-        seconds = time.monotonic() - start
-        evaluation = Evaluation(
-            configuration,
-            metrics,
-            metrics[self.problem.objective],
-            self.problem.violation(metrics),
-            seconds=seconds,
-        )
         # Fitted on a part of the rows only: better to fit again if that is a matter of moments.
         again = train is not self.search and 2 * seconds < GRACE_SECONDS
-        return evaluation, Candidate(
-            (configuration,), metrics, seconds, trial=None if again else trial
-        )
+        return evaluation, replace(Candidate.alone(evaluation), trial=None if again else trial)
 
     @cached_property
     def _selection(self) -> Selection:

@@ -4,7 +4,6 @@ import math
 import time
 import traceback
 import warnings
-from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from statistics import NormalDist
 
@@ -250,5 +249,4 @@ def seconds_of_fit(candidate: Candidate, measure: CrossValidation) -> float:
     if candidate.trial is not None:
         return 0.0
     folds = measure.folds if isinstance(measure.folds, int) else 2
-    measured: Mapping[str, float] = candidate.metrics
-    return candidate.seconds / measured.get("folds", 1.0) * folds / (folds - 1)
+    return candidate.seconds / (candidate.folds or 1) * folds / (folds - 1)

@@ -146,16 +146,15 @@ class Selection:
             How much time, size or memory grows when a pipeline is fitted on all rows.
         """
         search, unseen = self.rows
-        measured = [candidate.metrics for candidate in candidates]
         rooms = Rooms(
             self.problem,
             self.measure.metrics,
             (search.size, unseen.size),
             self.risk,
-            typical_errors(self.problem, measured),
+            typical_errors(self.problem, candidates),
             growth,
         )
-        most = max((m.get("folds", 1.0) for m in measured), default=1.0)
+        most = max((c.folds or 1 for c in candidates), default=1)
         return [option for c in candidates for option in options(c, rooms, most)]
 
 

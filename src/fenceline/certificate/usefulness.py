@@ -43,11 +43,11 @@ def useful(options: Sequence[Option], problem: Problem, dummy: float) -> list[Op
     if math.isinf(dummy):
         return list(options)
     enough = _kept(min(option.objective for option in options), dummy)
-    error = f"{problem.objective}/se"
     return [
         option
         for option in options
-        if option.objective <= enough and option.objective + option.metrics.get(error, 0.0) < dummy
+        if option.objective <= enough
+        and option.objective + (option.candidate.error(problem.objective) or 0.0) < dummy
     ]
 
 

@@ -16,7 +16,8 @@ from fenceline.store.run_directory import JOURNAL, META
 
 if TYPE_CHECKING:
     from fenceline.certificate.certify import Certificate
-    from fenceline.problem.problem import Evaluation, Problem
+    from fenceline.problem.evaluation import Evaluation
+    from fenceline.problem.problem import Problem
 
 
 def _is_number(value: object) -> bool:
@@ -105,7 +106,7 @@ class Run:
 
     def result(self) -> Result:
         """Return what the journal holds, as far as it goes; the multipliers are not in it."""
-        from fenceline.store.export import read
+        from fenceline.store.stored_run import read
 
         stored = read(self.path)
         summary = self.summary
@@ -124,7 +125,7 @@ class Run:
 
         It is in the summary alone: the search did not ask for it.
         """
-        from fenceline.problem.problem import Evaluation
+        from fenceline.problem.evaluation import Evaluation
 
         try:
             shown = summary["pipelines"][0]["configuration"] if summary["pipelines"] else None

@@ -15,10 +15,13 @@ from fenceline.inspection import Inspection
 from fenceline.pipelines.cross_validation import Finished
 from fenceline.problem.configuration import Choice, Configuration, FrozenParams
 from fenceline.problem.constraint import Constraint
-from fenceline.problem.problem import Evaluation, Problem
+from fenceline.problem.evaluation import Evaluation
+from fenceline.problem.measurement import Spread
+from fenceline.problem.problem import Problem
 from fenceline.problem.space import Space
 from fenceline.result.result import Result
 from fenceline.search.iterate import Iterate
+from fenceline.store.older import with_spreads
 
 _ALLOWED = {
     "catboost.core": "CatBoostClassifier CatBoostRegressor",
@@ -149,7 +152,11 @@ def _describe(result: Result) -> dict[str, Any]:
         "constraints": [_fields(c, Constraint) for c in problem.constraints],
         "metrics": list(problem.measure.metrics),  # type: ignore[attr-defined]
         "evaluations": [
-            _fields(e, Evaluation) | {"configuration": e.configuration.to_dict()}
+            _fields(e, Evaluation)
+            | {
+                "configuration": e.configuration.to_dict(),
+                "spreads": {name: spread.to_list() for name, spread in e.spreads.items()},
+            }
             for e in result.evaluations
         ],
         "iterations": [_fields(i, Iterate) for i in result.iterations],
@@ -173,12 +180,17 @@ def _result(found: dict[str, Any]) -> Result:
         found.pop("objective"),
         [Constraint(**c) for c in found.pop("constraints")],
     )
-    evaluations = [
-        Evaluation(**e | {"configuration": space.configuration(e["configuration"])})
-        for e in found.pop("evaluations")
-    ]
+    evaluations = [_evaluation(space, e) for e in found.pop("evaluations")]
     iterations = [_iterate(i) for i in found.pop("iterations")]
     return Result(problem, tuple(evaluations), iterations=tuple(iterations), **found)
+
+
+def _evaluation(space: Space, found: dict[str, Any]) -> Evaluation:
+    if "spreads" not in found:
+        found = with_spreads(found)
+    spreads = {n: Spread(s[0], tuple(s[1:])) for n, s in found.pop("spreads", {}).items()}
+    configuration = space.configuration(found.pop("configuration"))
+    return Evaluation(configuration, spreads=spreads, **found)
 
 
 def _iterate(found: dict[str, Any]) -> Iterate:

@@ -6,7 +6,7 @@ from typing import Any
 
 from fenceline.errors import MeasurementError
 from fenceline.evaluation.sandbox.plain import describe
-from fenceline.problem.problem import DETAILS, Problem
+from fenceline.problem.problem import Problem
 
 
 @dataclass(frozen=True, slots=True)
@@ -27,20 +27,14 @@ class Checked:
         return cls(replace(problem, allowed=(), starts=(), measure=_nothing), function)
 
     def __call__(self, task: Any) -> dict[str, Any] | str:
-        """Measure; a metric with a standard error is a list of both, a broken contract a text."""
+        """Measure, and return a Measurement in JSON's types; of a broken contract, a text."""
         measured = self.function(task)
         try:
-            metrics = self.problem.check(measured)
-            errors = self.problem.errors(measured)
-            details = self.problem.details(measured)
+            return self.problem.check(measured).to_plain()
         except MeasurementError as mistake:
             return str(mistake)
         except Exception as problem:
             return f"`measure` returned what cannot be read: {describe(problem)}"
-        found: dict[str, Any] = {
-            n: [v, errors[n]] if n in errors else v for n, v in metrics.items()
-        }
-        return found | ({DETAILS: details} if details else {})
 
 
 def _nothing(_: object) -> dict[str, float]:

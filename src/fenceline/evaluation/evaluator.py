@@ -1,25 +1,27 @@
 """The Evaluator of a run: it hands configurations to the engine, files what comes back, keeps the budget."""
 
-import math
 import time
-from collections import deque
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
 from pathlib import Path
 from statistics import fmean
-from typing import Any
 
 from fenceline.errors import DefinitionError, MeasurementError
 from fenceline.evaluation import Engine, Outcome
+from fenceline.evaluation.budget import Budget
 from fenceline.evaluation.checked import Checked
 from fenceline.evaluation.incumbent import Incumbent, WithKeywords
-from fenceline.evaluation.repeats import Doubts, pooled
+from fenceline.evaluation.known import Known
+from fenceline.evaluation.repeats import pooled
+from fenceline.evaluation.replay import Replay
 from fenceline.evaluation.sandbox.child import read_outbox
 from fenceline.problem.configuration import Configuration
-from fenceline.problem.problem import DETAILS, BudgetSpent, Evaluation, Problem, takes
+from fenceline.problem.evaluation import Ended, Evaluation
+from fenceline.problem.measurement import Measurement
+from fenceline.problem.problem import BudgetSpent, Problem, takes
 from fenceline.result.result import Ending
 from fenceline.search.iterate import Iterate
-from fenceline.store import Event, Finish, Proposal, RunDirectory
+from fenceline.store import Finish, Proposal, RunDirectory
 
 _MOST_REPEATS = 1000
 _WORKERS_PER_SPARE = 8
@@ -42,7 +44,7 @@ class Progress:
     """How many of the evaluations were cheap looks, with a part of the rows."""
 
 
-class Desk:
+class RunEvaluator:
     """The Evaluator of a run: hands configurations to the engine, files what comes back, keeps the budget."""
 
     def __init__(
@@ -56,34 +58,30 @@ class Desk:
     ) -> None:
         self.problem = problem
         self.engine = engine
-        self.limit = math.inf if evaluations is None else evaluations
-        self.started = self._idle_since = time.perf_counter()
-        self.deadline = math.inf if seconds is None else self.started + seconds
+        self.budget = Budget(evaluations, seconds)
         self.callbacks = callbacks
-        self.history: list[Evaluation] = []
         self.finished_at: list[float] = []
         self.suggest_seconds: list[float] = []
         self.ending: Ending = "evaluations"
         self.iterate: Iterate | None = None
-        self._known: dict[Configuration, Evaluation] = {}
-        self._looks: dict[tuple[Configuration, float], Evaluation] = {}
-        self._doubts = Doubts(problem)
+        self._known = Known(problem)
         self._tickets: dict[int, tuple[Configuration, float]] = {}
         self._submitted = 0
-        self._shares = 0.0
         self._repeats = 0
-        self._best: Evaluation | None = None
-        self._feasible = 0
         self._store = store
-        self._script: deque[Event] = deque(() if store is None else store.events)
-        # Who counts evaluations wants the same run again, and no clock can give that.
-        self._clocked = evaluations is None and seconds is not None
-        self._left = self._look_at_clock()
+        self._replay = Replay(() if store is None else store.events)
+        self._idle_since = self.budget.started
+        self._left = self._replay.told if self._replay else self.budget.told
         self._keywords = {n for n in ("fidelity", "incumbent") if takes(problem.measure, n)}
         measure = WithKeywords(problem.measure) if self._keywords else problem.measure
         engine.put(Checked.of(problem, measure))
         if hasattr(engine, "outbox"):
             engine.outbox = None if store is None else self._outbox
+
+    @property
+    def history(self) -> Sequence[Evaluation]:
+        """Finished evaluations, in the order in which they finished."""
+        return self._known.history
 
     @property
     def pending(self) -> Sequence[Configuration]:
@@ -97,9 +95,7 @@ class Desk:
 
     def known(self, configuration: Configuration, fidelity: float = 1.0) -> Evaluation | None:
         """Return the evaluation of a configuration at a fidelity, if it has finished."""
-        if fidelity == 1.0:
-            return self._known.get(configuration)
-        return self._looks.get((configuration, fidelity))
+        return self._known.of(configuration, fidelity)
 
     def submit(self, configuration: Configuration, fidelity: float = 1.0) -> None:
         """Measure a configuration unless it is known; return when another one is wanted.
@@ -116,16 +112,18 @@ class Desk:
             return
         if not self.problem.allows(configuration):
             # Known from the rules alone: it costs nothing, and the algorithm may ask why.
-            self._known[configuration] = Evaluation(
-                configuration, {}, math.inf, math.inf, "forbidden", message="A rule forbids it."
-            )
+            forbidden = Outcome("forbidden", message="A rule forbids it.")
+            self._known.refuse(self.problem.evaluation(configuration, forbidden))
             self._count_repeat()
             return
         self._repeats = 0
         # Here and nowhere else: the journal then shows the same outcomes before the same proposal.
-        while (doubtful := self._doubts.greatest(self._best, self.pending)) is not None:
+        while (doubtful := self._doubtful()) is not None:
             self._measure(doubtful, 1.0, 0.0)
         self._measure(configuration, fidelity, spent)
+
+    def _doubtful(self) -> Configuration | None:
+        return self._known.doubts.greatest(self._known.best, self.pending)
 
     def _decided(self, configuration: Configuration, fidelity: float) -> bool:
         """Tell whether a measurement at this fidelity is known or under way."""
@@ -136,38 +134,30 @@ class Desk:
 
     def _measure(self, configuration: Configuration, fidelity: float, spent: float) -> None:
         """Have a configuration measured, and take in what has finished meanwhile."""
-        self._stop_if(self._shares >= self.limit, "evaluations")
-        self._stop_if(time.perf_counter() >= self.deadline, "seconds")
+        self._stop_if(self.budget.measured_out, "evaluations")
+        self._stop_if(self.budget.timed_out, "seconds")
         self.suggest_seconds.append(spent)
         ticket = self._submitted
         self._submitted += 1
-        self._shares += fidelity
+        self.budget.spent += fidelity
         self._tickets[ticket] = configuration, fidelity
-        if self._script:
-            self._replay(configuration, fidelity)
+        if self._replay:
+            self._repeat(configuration, fidelity)
         else:
             if self._store is not None:
                 self._store.propose(ticket, configuration, fidelity, self._left)
             self._start(ticket)
-        if not self._script:
+        if not self._replay:
             while len(self._tickets) >= self._room():
                 self._collect()
             while self._tickets and (finished := self.engine.next(0.0)) is not None:
                 self._take(*finished)  # the next suggestion is to know all that is known
-        self._left = self._look_at_clock()
+        self._left = self._replay.told if self._replay else self.budget.told
         self._idle_since = time.perf_counter()
-
-    def _look_at_clock(self) -> float | None:
-        """Return what the algorithm is told of the time: what it was told then, if this is replayed."""
-        if self._script:
-            return next((e.left for e in self._script if isinstance(e, Proposal)), None)
-        if not self._clocked:
-            return None
-        return round(max(0.0, self.deadline - time.perf_counter()), 3)
 
     def drain(self) -> None:
         """Wait until nothing is pending."""
-        if self._script and self._tickets:
+        if self._replay and self._tickets:
             self._recall()
         while self._tickets:
             self._collect()
@@ -195,7 +185,9 @@ class Desk:
         if "fidelity" in self._keywords:
             keywords["fidelity"] = fidelity
         if "incumbent" in self._keywords:
-            best = self._best if fidelity == 1.0 else None  # a look has no other to compare with
+            best = (
+                self._known.best if fidelity == 1.0 else None
+            )  # a look has no other to compare with
             keywords["incumbent"] = Incumbent.of(best, self.problem.objective)
         self.engine.submit(ticket, (configuration, keywords) if self._keywords else configuration)
 
@@ -203,24 +195,22 @@ class Desk:
         if over:
             self.drain()
             # Where the clock cut short what was waited for, it was the clock that ended the run.
-            late = ending == "exhausted" and time.perf_counter() >= self.deadline
+            late = ending == "exhausted" and self.budget.timed_out
             self.ending = "seconds" if late else ending
             raise BudgetSpent
 
     def _count_repeat(self) -> None:
         """End a run that has nothing new to measure: every configuration known, or a solver that repeats itself."""
         self._repeats += 1
-        self._stop_if(time.perf_counter() >= self.deadline, "seconds")
-        new = sum(f == 1.0 and c not in self._known for c, f in self._tickets.values())
-        self._stop_if(len(self._doubts.times) + new >= self.problem.cardinality, "exhausted")
+        self._stop_if(self.budget.timed_out, "seconds")
+        new = sum(f == 1.0 and self.known(c) is None for c, f in self._tickets.values())
+        measured = len(self._known.doubts.times)
+        self._stop_if(measured + new >= self.problem.cardinality, "exhausted")
         self._stop_if(self._repeats >= _MOST_REPEATS, "exhausted")
 
     def _collect(self) -> None:
         """File the next outcome."""
-        timeout = (
-            None if math.isinf(self.deadline) else max(0.0, self.deadline - time.perf_counter())
-        )
-        finished = self.engine.next(timeout)
+        finished = self.engine.next(self.budget.left)
         if finished is None:
             for ticket in tuple(self._tickets):
                 self.engine.cancel(ticket)
@@ -229,8 +219,18 @@ class Desk:
         self._take(*finished)
 
     def _take(self, ticket: int, outcome: Outcome) -> None:
-        # The first proposal decides, whatever finishes first: if it breaks the contract, all would.
-        evaluation = self._judge(*self._tickets.pop(ticket), outcome, first=ticket == 0)
+        """File an outcome of the engine."""
+        try:
+            evaluation = self._evaluation(ticket, outcome, _measured(outcome))
+        except MeasurementError as mistake:
+            # At the first proposal it is the contract that is broken, and time should not be
+            # spent on it; later on it is one pipeline that misbehaves, and the run goes on.
+            # The first proposal decides, whatever finishes first: if it breaks the contract, all would.
+            if ticket == 0:
+                raise
+            failed = replace(outcome, status="error", message=str(mistake))
+            evaluation = self._evaluation(ticket, failed)
+        del self._tickets[ticket]
         earlier = self.known(evaluation.configuration, evaluation.fidelity)
         if earlier is not None:
             evaluation = pooled(self.problem, earlier, evaluation)
@@ -239,39 +239,43 @@ class Desk:
             self._store.finish(ticket, evaluation)
         self._file(evaluation)
 
+    def _take_back(self, event: Finish) -> None:
+        """File what the journal holds."""
+        try:
+            evaluation = self._evaluation(event.ticket, event, event.measurement)
+        except MeasurementError as mistake:
+            failed = replace(event, status="error", message=str(mistake))
+            evaluation = self._evaluation(event.ticket, failed)
+        del self._tickets[event.ticket]
+        self._file(evaluation)
+
+    def _evaluation(self, ticket: int, ended: Ended, measured: object = None) -> Evaluation:
+        configuration, fidelity = self._tickets[ticket]
+        return self.problem.evaluation(configuration, ended, measured, fidelity)
+
     def _outbox(self, ticket: int) -> str:
         assert self._store is not None
         return str(self._store.outbox(ticket, *self._tickets[ticket]))
 
-    def _replay(self, configuration: Configuration, fidelity: float) -> None:
+    def _repeat(self, configuration: Configuration, fidelity: float) -> None:
         """Let the journal speak instead of the engine: what finished before the next proposal, in order.
 
         The algorithm is deterministic, so it proposes what it proposed then; if it does not (other
         library versions, say), everything measured is taken in at once and the search goes on.
         """
-        first = self._script.popleft()
-        same = (
-            isinstance(first, Proposal)
-            and first.fidelity == fidelity
-            and first.configuration == configuration.to_dict()
-        )
-        if not same:
-            self._script.appendleft(first)
+        if not self._replay.repeats(configuration, fidelity):
             self._absorb()
             return
-        while self._script and not isinstance(self._script[0], Proposal):
-            event = self._script.popleft()
-            if isinstance(event, Finish):
-                self._file(self._judge(*self._tickets.pop(event.ticket), _outcome(event)))
-        if not self._script:
+        for event in self._replay.outcomes():
+            self._take_back(event)
+        if not self._replay:
             self._start_again()
 
     def _recall(self) -> None:
         """Take from the journal what is pending where this run's budget ends, and no more."""
-        for event in self._script:
+        for event in self._replay.rest():
             if isinstance(event, Finish) and event.ticket in self._tickets:
-                self._file(self._judge(*self._tickets.pop(event.ticket), _outcome(event)))
-        self._script.clear()
+                self._take_back(event)
         self._start_again()
 
     def _start_again(self) -> None:
@@ -287,111 +291,40 @@ class Desk:
     def _absorb(self) -> None:
         """Take in all that the journal still holds, whatever this run would have proposed."""
         _, (configuration, fidelity) = self._tickets.popitem()
-        self._shares -= fidelity
+        self.budget.spent -= fidelity
         self.suggest_seconds.pop()
-        for event in self._script:
+        for event in self._replay.rest():
             if isinstance(event, Proposal):
                 found = self.problem.space.configuration(event.configuration)
                 self._tickets[event.ticket] = found, event.fidelity
                 self._submitted = event.ticket + 1
-                self._shares += event.fidelity
+                self.budget.spent += event.fidelity
             elif isinstance(event, Finish):
-                self._file(self._judge(*self._tickets.pop(event.ticket), _outcome(event)))
-        self._script.clear()
+                self._take_back(event)
         self._start_again()
         self.submit(configuration, fidelity)
 
-    def _judge(
-        self,
-        configuration: Configuration,
-        fidelity: float,
-        outcome: Outcome,
-        *,
-        first: bool = False,
-    ) -> Evaluation:
-        metrics: dict[str, float] = {}
-        errors: dict[str, float] = {}
-        details: dict[str, Any] = {}
-        objective = violation = math.inf
-        status, message = outcome.status, outcome.message
-        if status == "ok":
-            try:
-                if isinstance(outcome.value, str):
-                    raise MeasurementError(outcome.value)
-                measured = _paired(outcome.value)
-                metrics = self.problem.check(measured)
-                objective = metrics[self.problem.objective]
-                errors = self.problem.errors(measured)
-                details = self.problem.details(measured)
-                violation = self.problem.violation(metrics, errors)
-            except MeasurementError as mistake:
-                # At the first proposal it is the contract that is broken, and time should not be
-                # spent on it; later on it is one pipeline that misbehaves, and the run goes on.
-                if first:
-                    raise
-                status, message = "error", str(mistake)
-        return Evaluation(
-            configuration,
-            metrics,
-            objective,
-            violation,
-            status,
-            outcome.seconds,
-            message,
-            outcome.traceback,
-            outcome.cpu_seconds,
-            outcome.megabytes,
-            errors,
-            fidelity,
-            details,
-        )
-
     def _file(self, evaluation: Evaluation) -> None:
-        self.history.append(evaluation)
-        self.finished_at.append(time.perf_counter() - self.started)
-        configuration = evaluation.configuration
-        if evaluation.look:
-            self._looks[configuration, evaluation.fidelity] = evaluation
-        else:
-            self._doubts.file(evaluation)
-            if evaluation.ok or configuration not in self._known:
-                self._known[configuration] = evaluation
-        self._feasible += evaluation.feasible
-        if evaluation.feasible and (
-            self._best is None or evaluation.objective < self._best.objective
-        ):
-            self._best = evaluation
+        """Take in what was measured, and tell the callbacks."""
+        self._known.file(evaluation)
+        self.finished_at.append(self.budget.elapsed)
         progress = Progress(
             evaluation,
-            self._best,
+            self._known.best,
             len(self.history),
-            self._feasible,
+            self._known.feasible,
             self.finished_at[-1],
             self.iterate,
-            len(self._looks),
+            self._known.looks,
         )
         for callback in self.callbacks:
             callback(progress)
 
 
-def _paired(value: Any) -> Any:
-    """Return a measurement in which a value and its standard error are a pair again."""
-    if not isinstance(value, Mapping):
-        return value
-    return {n: tuple(v) if isinstance(v, list) else v for n, v in value.items()}
-
-
-def _outcome(event: Finish) -> Outcome:
-    """Return what an engine would have reported."""
-    metrics = {
-        n: (v, event.errors[n]) if n in event.errors else v for n, v in event.metrics.items()
-    }
-    return Outcome(
-        event.status,
-        metrics | ({DETAILS: event.details} if event.details else {}),
-        event.message,
-        event.traceback,
-        event.seconds,
-        event.cpu_seconds,
-        event.megabytes,
-    )
+def _measured(outcome: Outcome) -> Measurement | None:
+    """Return what the guarded measure has sent: a measurement, or a text that says what is wrong."""
+    if outcome.status != "ok":
+        return None
+    if isinstance(outcome.value, str):
+        raise MeasurementError(outcome.value)
+    return Measurement.from_plain(outcome.value)

@@ -1,11 +1,13 @@
 """The best pipeline so far, told to measurements that stop short of what cannot beat it."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 from fenceline.problem.configuration import Configuration
-from fenceline.problem.problem import Evaluation, Measure, takes
+from fenceline.problem.evaluation import Evaluation
+from fenceline.problem.measurement import Spread
+from fenceline.problem.problem import Measure, takes
 
 
 @dataclass(frozen=True, slots=True)
@@ -16,11 +18,13 @@ class Incumbent:
     """Name of the metric that is minimised."""
     metrics: Mapping[str, float]
     """All that was measured of it."""
+    spreads: Mapping[str, Spread] = field(default_factory=dict)
+    """How they differ between the parts that they were measured in."""
 
     @classmethod
     def of(cls, best: Evaluation | None, objective: str) -> "Incumbent | None":
         """Return what a measurement needs to know; None as long as nothing feasible is known."""
-        return None if best is None else cls(objective, best.metrics)
+        return None if best is None else cls(objective, best.metrics, best.spreads)
 
 
 @dataclass(frozen=True, slots=True)

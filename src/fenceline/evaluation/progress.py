@@ -22,9 +22,10 @@ from rich.text import Text
 
 from fenceline.evaluation.evaluator import Progress
 from fenceline.problem.constraint import Constraint
+from fenceline.problem.evaluation import Evaluation
 from fenceline.problem.objective import named
 from fenceline.problem.printable import printable
-from fenceline.problem.problem import Evaluation, Problem
+from fenceline.problem.problem import Problem
 from fenceline.search.iterate import Iterate
 
 HEARTBEAT_SECONDS = 10.0

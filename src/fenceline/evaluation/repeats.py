@@ -6,7 +6,8 @@ from collections.abc import Collection
 from dataclasses import replace
 
 from fenceline.problem.configuration import Configuration
-from fenceline.problem.problem import Evaluation, Problem
+from fenceline.problem.evaluation import Evaluation
+from fenceline.problem.problem import Problem
 
 MOST_AGAIN = 3
 """How often a pipeline may be measured again: four measurements halve its error."""

@@ -141,7 +141,7 @@ def memory_mb(batch: int = 1000) -> Memory:
 
 def warn_of_single_rows(constraint: Constraint, metric: PipelineMetric) -> None:
     """Say before a search that a bound for batches was put on single rows."""
-    if not isinstance(metric, Latency) or metric.batch > 1 or constraint.sense == ">=":
+    if not isinstance(metric, Latency) or metric.batch > 1 or not constraint.has_ceiling:
         return
     if constraint.bound < FASTEST_SINGLE_ROW:
         warnings.warn(

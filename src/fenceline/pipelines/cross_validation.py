@@ -23,6 +23,7 @@ from fenceline.pipelines.spaces.operators import Setting
 from fenceline.pipelines.subsets import MOST_VALIDATION_ROWS, shares, subset
 from fenceline.problem.configuration import Configuration
 from fenceline.problem.constraint import Constraint
+from fenceline.problem.measurement import Measurement
 from fenceline.threads import one_thread
 
 CACHE_MEGABYTES = 256.0
@@ -35,10 +36,10 @@ Folds: TypeAlias = int | float | Sequence[tuple[Rows, Rows]]
 class CrossValidation:
     """Measures every metric of a configuration by cross-validation, cheap constraints first.
 
-    Called with a configuration it returns, for every metric ``m``, its value under ``m``, its
-    standard error under ``m/se`` and its value in each fold under ``m/fold1``, ``m/fold2`` ...;
-    a time has its error beside its value as well, because measuring again can make it smaller;
-    further ``folds`` (how many were measured) and ``warnings`` (how many were raised). Where two
+    Called with a configuration it returns a :class:`Measurement`: the value of every metric, with
+    its standard error and its value in each fold among the ``spreads``; the error of a time is
+    among the ``errors``, too, because measuring again can make it smaller. Beside the metrics there
+    are ``folds`` (how many were measured) and ``warnings`` (how many were raised). Where two
     classes are decided about, ``threshold`` is the best threshold inside the fence, computed from the
     scores of the folds; all values are those at it, and ``details`` holds the curve over thresholds
     (:class:`ThresholdCurve`). A pipeline
@@ -114,7 +115,7 @@ class CrossValidation:
         configuration: Configuration,
         fidelity: float = 1.0,
         incumbent: Incumbent | None = None,
-    ) -> dict[str, Any]:
+    ) -> Measurement:
         """Measure one configuration.
 
         Parameters
@@ -136,7 +137,7 @@ class CrossValidation:
                 folds.read(self.trial(configuration, train, valid), incumbent)
                 if folds.enough(incumbent) or self._late(began, done):
                     break
-        return folds.summary() | {"warnings": float(len(raised))}
+        return folds.summary(warnings=float(len(raised)))
 
     @property
     def fidelities(self) -> tuple[float, ...]:

@@ -4,6 +4,7 @@ import math
 from collections.abc import Mapping, Sequence
 
 import numpy as np
+from numpy.typing import NDArray
 from scipy import stats
 
 from fenceline.evaluation.incumbent import Incumbent
@@ -96,11 +97,10 @@ def surely_beaten(
     if metric.combine(np.mean([r.parts for r in readings], axis=0)) <= best:
         return False
     known = len(readings)
-    folds = int(incumbent.metrics.get("folds", 0))
-    rival = [incumbent.metrics.get(f"{incumbent.objective}/fold{i + 1}") for i in range(folds)]
-    if known >= folds or None in rival:
+    theirs = _parts(incumbent, incumbent.objective)
+    folds = len(theirs)
+    if known >= folds:
         return False
-    theirs = np.array(rival, dtype=np.float64)
     worse = np.array([metric.combine(r.parts) for r in readings]) - theirs[:known]
     if not errors or not np.all(np.isfinite(errors)):
         spread = float(np.std(theirs, ddof=1))
@@ -131,12 +131,16 @@ def farther_inside(
     """
     for constraint in constraints:
         name = constraint.metric
-        theirs = [incumbent.metrics.get(f"{name}/fold{i}") for i in range(1, len(readings) + 1)]
-        if metrics[name].resource or None in theirs:
+        theirs = _parts(incumbent, name)[: len(readings)]
+        if metrics[name].resource or len(theirs) < len(readings):
             continue
         ours = [metrics[name].combine(fold[name].parts) for fold in readings]
-        if constraint.room(float(np.mean(ours))) > constraint.room(
-            float(np.mean(np.array(theirs, dtype=np.float64)))
-        ):
+        if constraint.room(float(np.mean(ours))) > constraint.room(float(np.mean(theirs))):
             return True
     return False
+
+
+def _parts(incumbent: Incumbent, name: str) -> NDArray[np.float64]:
+    """Return a metric of the incumbent in each fold; empty where that is not known."""
+    spread = incumbent.spreads.get(name)
+    return np.array(() if spread is None else spread.parts, dtype=np.float64)

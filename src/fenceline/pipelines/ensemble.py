@@ -25,7 +25,9 @@ from fenceline.pipelines.fitting.thresholds import decide_at, decided, split_thr
 from fenceline.pipelines.fold_readings import THRESHOLD, FoldReadings
 from fenceline.pipelines.threshold_curve import ThresholdCurve
 from fenceline.problem.configuration import Configuration
-from fenceline.problem.problem import Evaluation, Problem
+from fenceline.problem.evaluation import Evaluation
+from fenceline.problem.measurement import Measurement, Spread, most_parts
+from fenceline.problem.problem import Problem
 from fenceline.threads import one_thread
 
 POOL = 8
@@ -50,6 +52,8 @@ class Candidate:
     """Where it is fitted already, and time is too short for more."""
     details: Mapping[str, Any] = field(default_factory=dict)
     """What the measurement brought beside its numbers."""
+    spreads: Mapping[str, Spread] = field(default_factory=dict)
+    """How metrics differ between folds."""
 
     @classmethod
     def alone(cls, evaluation: Evaluation) -> "Candidate":
@@ -59,7 +63,18 @@ class Candidate:
             evaluation.metrics,
             evaluation.seconds,
             details=evaluation.details,
+            spreads=evaluation.spreads,
         )
+
+    @property
+    def folds(self) -> int:
+        """How many folds it was measured on; 0 where that is not known."""
+        return most_parts(self.spreads)
+
+    def error(self, metric: str) -> float | None:
+        """Return the standard error of a metric over the folds, where it is known."""
+        spread = self.spreads.get(metric)
+        return None if spread is None else spread.error
 
     @property
     def threshold(self) -> float | None:
@@ -122,8 +137,14 @@ def assemble(
         found = _select(problem, jury, ranked[0], votes, deadline)
     if found is None:
         return None
-    members, metrics, details = found
-    return Candidate(members, metrics, time.monotonic() - start, details=details)
+    members, measured = found
+    return Candidate(
+        members,
+        measured.metrics,
+        time.monotonic() - start,
+        details=measured.details,
+        spreads=measured.spreads,
+    )
 
 
 def together(members: Members, trials: Mapping[Configuration, Trial]) -> Trial:
@@ -229,7 +250,7 @@ def _jury(measure: CrossValidation, ranked: Sequence[Evaluation], deadline: floa
     jury = _Jury(**same)
     for evaluation in ranked:
         # So long the same fits took when they were measured, if on all folds.
-        folds = len(jury.splits) / evaluation.metrics.get("folds", len(jury.splits))
+        folds = len(jury.splits) / (most_parts(evaluation.spreads) or len(jury.splits))
         if time.monotonic() + evaluation.seconds * folds > deadline:
             continue
         try:
@@ -241,7 +262,7 @@ def _jury(measure: CrossValidation, ranked: Sequence[Evaluation], deadline: floa
 
 def _select(
     problem: Problem, jury: _Jury, best: Evaluation, votes: int, deadline: float
-) -> tuple[Members, Mapping[str, float], Mapping[str, Any]] | None:
+) -> tuple[Members, Evaluation | Measurement] | None:
     """Add one vote after the other, each where it helps most and the fence still holds."""
     members: Members = (best.configuration,)
     least = jury.loss(members, problem.objective)
@@ -252,17 +273,16 @@ def _select(
         for at in np.argsort(losses, kind="stable")[:_LOOKS]:
             if losses[at] > least or time.monotonic() > deadline:
                 return found
-            metrics, details = best.metrics, best.details
+            measured: Evaluation | Measurement = best
             if len(set(ways[at])) > 1:
-                measured = jury(ways[at])
-                metrics, details = problem.check(measured), problem.details(measured)
-            if problem.violation(metrics) == 0.0:
+                measured = problem.check(jury(ways[at]))
+            if problem.violation(measured.metrics) == 0.0:
                 members, least = ways[at], losses[at]
                 break
         else:
             return found
-        if metrics[problem.objective] < best.objective:
-            found = members, metrics, details
+        if measured.metrics[problem.objective] < best.objective:
+            found = members, measured
     return found
 
 

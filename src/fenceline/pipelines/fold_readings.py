@@ -19,7 +19,7 @@ from fenceline.pipelines.fitting.thresholds import decided
 from fenceline.pipelines.threshold_curve import CURVE
 from fenceline.pipelines.threshold_sweep import ThresholdSweep, fold_error
 from fenceline.problem.constraint import Constraint
-from fenceline.problem.problem import DETAILS
+from fenceline.problem.measurement import Measurement, Spread
 
 THRESHOLD = "threshold"
 """Where a measurement has its threshold, in log-odds."""
@@ -91,29 +91,29 @@ class FoldReadings:
             self._errors,
         ) and not farther_inside(constraints, self.metrics, folds, incumbent)
 
-    def summary(self) -> dict[str, Any]:
-        """Return values, errors and values by fold, of all folds together."""
-        summary: dict[str, Any] = {}
-        folds, more = self._folds, {}
+    def summary(self, **more: float) -> Measurement:
+        """Return values, errors and values by fold, of all folds together, and further numbers."""
+        metrics: dict[str, float] = {}
+        errors: dict[str, float] = {}
+        spreads: dict[str, Spread] = {}
+        details: dict[str, Any] = {}
+        folds = self._folds
         if self._sweep is not None:
             at, curve = self._sweep.choose(), self._sweep.curve
             folds = self._all(at)
-            more = {
-                THRESHOLD: float(curve.log_odds[at]),
-                DETAILS: {CURVE: curve.thinned(at).to_dict()},
-            }
+            more = {THRESHOLD: float(curve.log_odds[at])} | more
+            details = {CURVE: curve.thinned(at).to_dict()}
         for name, metric in self.metrics.items():
             found = [fold[name] for fold in folds if name in fold]
             values = [metric.combine(reading.parts) for reading in found]
-            value = metric.combine(np.mean([r.parts for r in found], axis=0))
+            metrics[name] = metric.combine(np.mean([r.parts for r in found], axis=0))
             error = fold_error(metric, found, values)
             # The noise of a time is the clock's; the same folds again would say the same of a score.
-            summary[name] = (value, error) if metric.resource and error > 0 else value
-            if not np.isnan(error):
-                summary[f"{name}/se"] = error
-            summary |= {f"{name}/fold{i}": value for i, value in enumerate(values, 1)}
-            summary |= {f"{name}/{key}": value for key, value in found[0].extras.items()}
-        return summary | {"folds": float(len(folds))} | more
+            if metric.resource and error > 0:
+                errors[name] = error
+            spreads[name] = Spread(None if np.isnan(error) else error, tuple(values))
+            metrics |= {f"{name}/{key}": value for key, value in found[0].extras.items()}
+        return Measurement(metrics | {"folds": float(len(folds))} | more, errors, spreads, details)
 
     def _all(self, at: int) -> list[dict[str, Reading]]:
         """Return all readings of the folds, those of decisions at one of the thresholds."""

@@ -9,7 +9,8 @@ from numpy.typing import NDArray
 
 from fenceline.metrics.decisions import Floats
 from fenceline.problem.constraint import Constraint
-from fenceline.problem.problem import Evaluation, Problem
+from fenceline.problem.evaluation import Evaluation
+from fenceline.problem.problem import Problem
 
 CURVE = "curve"
 """Under which the details of an evaluation have it."""

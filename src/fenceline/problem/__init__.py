@@ -2,10 +2,12 @@
 
 from fenceline.problem.configuration import Choice, Configuration
 from fenceline.problem.constraint import Constraint, metric, parse_constraint
+from fenceline.problem.evaluation import Evaluation
 from fenceline.problem.grammar import Grammar
+from fenceline.problem.measurement import Measurement, Spread
 from fenceline.problem.module import Algorithm, Module
 from fenceline.problem.parameter import Categorical, Integer, Parameter, Real
-from fenceline.problem.problem import Evaluation, Problem
+from fenceline.problem.problem import Problem
 from fenceline.problem.rules import forbid, order
 from fenceline.problem.space import Space
 
@@ -18,11 +20,13 @@ __all__ = [
     "Evaluation",
     "Grammar",
     "Integer",
+    "Measurement",
     "Module",
     "Parameter",
     "Problem",
     "Real",
     "Space",
+    "Spread",
     "forbid",
     "metric",
     "order",

@@ -105,6 +105,16 @@ class Constraint:
         return self.sense == "=="
 
     @property
+    def has_floor(self) -> bool:
+        """Whether small values are outside."""
+        return self.sense != "<="
+
+    @property
+    def has_ceiling(self) -> bool:
+        """Whether large values are outside."""
+        return self.sense != ">="
+
+    @property
     def sign(self) -> float:
         """1 where larger values lead outside, and -1 for ``>=``, where smaller ones do."""
         return -1.0 if self.sense == ">=" else 1.0
@@ -112,8 +122,8 @@ class Constraint:
     @property
     def ends(self) -> tuple[float, float]:
         """The smallest and the largest value that satisfy the constraint."""
-        low = -math.inf if self.sense == "<=" else self.bound - self.tolerance
-        return low, math.inf if self.sense == ">=" else self.bound + self.tolerance
+        low = self.bound - self.tolerance if self.has_floor else -math.inf
+        return low, self.bound + self.tolerance if self.has_ceiling else math.inf
 
     def excess(self, value: float, error: float = 0.0) -> float:
         """Return g - eps: how far a measured value lies beyond the bound, negative inside.

@@ -1,19 +1,19 @@
-"""Problems, evaluations, and the one thing an algorithm sees of the outside: the Evaluator."""
+"""Problems, and the one thing an algorithm sees of the outside: the Evaluator."""
 
 import inspect
-import json
 import math
-import numbers
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import Any, Literal, Protocol, TypeAlias
+from typing import Any, Protocol, TypeAlias
 
 import numpy as np
 
 from fenceline.errors import ConstraintError, DefinitionError, MeasurementError, suggestion
 from fenceline.problem.configuration import Configuration
 from fenceline.problem.constraint import Constraint, check_consistent, parse_constraint
+from fenceline.problem.evaluation import Ended, Evaluation
+from fenceline.problem.measurement import Measurement, read
 from fenceline.problem.rule_sampling import draw, find_examples, redraw
 from fenceline.problem.rules import Rule, broken, read_rules
 from fenceline.problem.space import MOST_ENUMERATED, Space
@@ -22,61 +22,8 @@ from fenceline.problem.starts import read_starts
 Measure: TypeAlias = Callable[..., Mapping[str, Any]]
 """Takes a configuration (and, if it likes, ``fidelity=`` and ``incumbent=``) and returns every metric by name."""
 
-Status: TypeAlias = Literal[
-    "ok", "error", "timeout", "memory", "crashed", "cancelled", "lost", "forbidden"
-]
-"""How the measurement of one configuration ended; a forbidden one was never started."""
-
-DETAILS = "details"
-"""Under which a measurement may bring a mapping beside its numbers."""
 RESERVED = frozenset({"feasible", "violation", "status", "seconds", "message", "fidelity"})
 """Columns that a table of evaluations has of its own; no metric may bear such a name."""
-
-
-@dataclass(frozen=True, slots=True)
-class Evaluation:
-    """One configuration, measured. Only raw measurements are kept; every penalty is derived."""
-
-    configuration: Configuration
-    metrics: Mapping[str, float]
-    objective: float
-    """Value of the objective; infinite when the measurement failed."""
-    violation: float
-    """Sum of scaled constraint violations; 0 inside the fence, infinite when the measurement failed."""
-    status: Status = "ok"
-    seconds: float = 0.0
-    message: str = ""
-    """Why the measurement failed, in one line."""
-    traceback: str = ""
-    cpu_seconds: float = 0.0
-    megabytes: float = 0.0
-    """Peak memory of the measurement, where the engine knows it."""
-    errors: Mapping[str, float] = field(default_factory=dict)
-    """Standard errors of those metrics that were measured with one."""
-    fidelity: float = 1.0
-    """The share of the rows it was measured with; below 1 it is a look, never an answer."""
-    details: Mapping[str, Any] = field(default_factory=dict)
-    """What the measurement brought beside its numbers, in JSON's types: curves, say."""
-
-    @property
-    def look(self) -> bool:
-        """Whether this is a cheap look, with a part of the rows."""
-        return self.fidelity < 1.0
-
-    @property
-    def ok(self) -> bool:
-        """Whether everything was measured."""
-        return self.status == "ok"
-
-    @property
-    def failed(self) -> bool:
-        """Whether measuring went wrong; what the end of the budget cut short has not failed."""
-        return self.status not in ("ok", "cancelled")
-
-    @property
-    def feasible(self) -> bool:
-        """Whether every constraint holds, by a full measurement: a look cannot tell."""
-        return self.violation == 0.0 and not self.look
 
 
 @dataclass(frozen=True)
@@ -90,7 +37,8 @@ class Problem:
     measure : callable
         ``measure(configuration)`` returns a mapping with the objective and every constrained
         metric, each a number or a pair of a number and its standard error; under ``"details"``
-        it may have a mapping in JSON's types, kept as it is. It may raise: the
+        it may have a mapping in JSON's types, kept as it is. Or it returns a
+        :class:`fenceline.problem.Measurement`, which can say more. It may raise: the
         pipeline then counts as failed, and the search goes on. If it has an attribute ``metrics``
         (names), unknown names are refused at once instead of at the first evaluation. If it has
         a parameter ``incumbent``, it is told of the best feasible pipeline so far (None before
@@ -203,7 +151,7 @@ class Problem:
         assert isinstance(self.allowed, tuple)
         return self.allowed
 
-    def check(self, measured: object) -> dict[str, float]:
+    def check(self, measured: object) -> Measurement:
         """Return a measurement as plain floats, or say what is wrong with it."""
         if not isinstance(measured, Mapping):
             raise MeasurementError(
@@ -211,7 +159,8 @@ class Problem:
                 f"return {{{self.objective!r}: ...}}.",
                 value=measured,
             )
-        for name in (self.objective, *(c.metric for c in self.constraints)):
+        asked = (self.objective, *(c.metric for c in self.constraints))
+        for name in asked:
             if name not in measured:
                 role = "objective" if name == self.objective else "constrained"
                 raise MeasurementError(
@@ -220,26 +169,50 @@ class Problem:
                 )
         if taken := self._taken(map(str, measured)):
             raise MeasurementError(taken)
-        self.errors(measured)
-        return {
-            str(name): _plain(str(name), value[0] if _paired(value) else value)
-            for name, value in measured.items()
-            if not _is_detail(name, value)
-        }
+        return read(measured, asked)
 
-    def details(self, measured: Mapping[str, Any]) -> dict[str, Any]:
-        """Return what a measurement brought beside its numbers, or say what is wrong with it."""
-        found = measured.get(DETAILS)
-        if not isinstance(found, Mapping):
-            return {}
-        try:
-            # What a journal would make of it: so a resumed run sees the same.
-            return dict(json.loads(json.dumps(dict(found), allow_nan=False)))
-        except (TypeError, ValueError) as problem:
-            raise MeasurementError(
-                f"The {DETAILS!r} of a measurement must be in JSON's types ({problem}); convert "
-                "arrays with .tolist()."
-            ) from None
+    def evaluation(
+        self,
+        configuration: Configuration,
+        ended: Ended,
+        measured: object = None,
+        fidelity: float = 1.0,
+    ) -> Evaluation:
+        """Return what is known of a configuration once its measurement has ended.
+
+        Parameters
+        ----------
+        configuration : Configuration
+            Which was measured.
+        ended : Ended
+            How.
+        measured : mapping, optional
+            What the measure returned; looked at only if it ended well.
+        fidelity : float
+            The share of the rows it was measured with.
+
+        Raises
+        ------
+        MeasurementError
+            The measure has not returned what it should.
+        """
+        found = self.check(measured) if ended.status == "ok" else None
+        return Evaluation(
+            configuration,
+            {} if found is None else found.metrics,
+            math.inf if found is None else found[self.objective],
+            math.inf if found is None else self.violation(found, found.errors),
+            ended.status,
+            ended.seconds,
+            ended.message,
+            ended.traceback,
+            ended.cpu_seconds,
+            ended.megabytes,
+            {} if found is None else found.errors,
+            fidelity,
+            {} if found is None else found.details,
+            {} if found is None else found.spreads,
+        )
 
     def _taken(self, metrics: Iterable[str]) -> str:
         """Say which metric bears the name of something else in a table of evaluations, if one does."""
@@ -249,22 +222,6 @@ class Problem:
                 what = "column of results" if name in RESERVED else "module of the space"
                 return f"A metric cannot be called {name!r}, for that is a {what}; rename it, to 'measured_{name}' say."
         return ""
-
-    def errors(self, measured: Mapping[str, Any]) -> dict[str, float]:
-        """Return the standard errors in a measurement, or say what is wrong with one."""
-        errors = {
-            str(name): _plain(f"{name} (its standard error)", value[1])
-            for name, value in measured.items()
-            if _paired(value)
-        }
-        for name, error in errors.items():
-            if error < 0:
-                raise MeasurementError(
-                    f"The standard error of metric {name!r} must not be negative. Got {error}.",
-                    metric=name,
-                    value=error,
-                )
-        return errors
 
     def violation(
         self, metrics: Mapping[str, float], errors: Mapping[str, float] | None = None
@@ -328,35 +285,3 @@ def takes(measure: Measure, parameter: str) -> bool:
         return parameter in inspect.signature(measure).parameters
     except (TypeError, ValueError):
         return False  # a built-in without a signature
-
-
-def _paired(value: object) -> bool:
-    """Tell whether a metric was returned with its standard error."""
-    return isinstance(value, tuple) and len(value) == 2
-
-
-def _is_detail(name: object, value: object) -> bool:
-    """Tell details from a metric that bears their name: they are a mapping."""
-    return name == DETAILS and isinstance(value, Mapping)
-
-
-def _plain(name: str, value: object) -> float:
-    """Return a metric as a finite float, or say what is wrong with it."""
-    if not isinstance(value, numbers.Real):
-        kind = type(value).__name__
-        raise MeasurementError(
-            f"Metric {name!r} must be a number. Got {value!r} ({kind}); convert it with float(...).",
-            metric=name,
-            value=value,
-        )
-    try:
-        number = float(value)
-    except OverflowError:
-        number = math.inf
-    if not math.isfinite(number):
-        raise MeasurementError(
-            f"Metric {name!r} must be finite. Got {number}; raise an exception if a pipeline failed.",
-            metric=name,
-            value=value,
-        )
-    return number

@@ -5,8 +5,8 @@ from collections.abc import Iterable, Sequence
 from typing import Any, TypeAlias
 
 from fenceline.problem.constraint import Constraint
+from fenceline.problem.evaluation import Evaluation
 from fenceline.problem.parameter import Value
-from fenceline.problem.problem import Evaluation
 from fenceline.report.behaviour import charts
 from fenceline.report.front import front
 from fenceline.report.subject import Subject

@@ -3,7 +3,8 @@
 from collections.abc import Sequence
 
 from fenceline.problem.constraint import Constraint
-from fenceline.problem.problem import Evaluation, Problem
+from fenceline.problem.evaluation import Evaluation
+from fenceline.problem.problem import Problem
 from fenceline.result.diagnosis import measured
 
 

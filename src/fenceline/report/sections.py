@@ -10,7 +10,7 @@ from statistics import median
 from typing import TYPE_CHECKING
 
 from fenceline.problem.configuration import Configuration
-from fenceline.problem.problem import Evaluation
+from fenceline.problem.evaluation import Evaluation
 from fenceline.problem.template import in_order
 from fenceline.report.subject import Subject
 from fenceline.result.result import Result

@@ -9,8 +9,8 @@ from fenceline.errors import DefinitionError
 from fenceline.pipelines.fitting.thresholds import describe_threshold
 from fenceline.pipelines.fold_readings import THRESHOLD
 from fenceline.problem.configuration import Configuration
+from fenceline.problem.evaluation import Evaluation
 from fenceline.problem.objective import NamedScore, named
-from fenceline.problem.problem import Evaluation
 from fenceline.result.margins import Standing, standings
 from fenceline.result.result import Result
 

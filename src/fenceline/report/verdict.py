@@ -107,12 +107,10 @@ def constraint_table(subject: Subject) -> list[Line]:
     lines = []
     for check, standing in zip(certificate.checks, searched, strict=True):
         c = check.constraint
-        ends = {"<=": f"at most {number(check.high)}", ">=": f"at least {number(check.low)}"}
-        edge = ends.get(c.sense, f"{number(check.low)} to {number(check.high)}")
         outer = check.high if c.sign > 0 else check.low
         lines.append(
             Line(
-                c, standing, check.value, edge, check.margin, check.verdict,
+                c, standing, check.value, check.edge(number), check.margin, check.verdict,
                 _SYMBOLS[check.verdict], gauge(c, check.value, outer),
             )
         )  # fmt: skip

@@ -7,7 +7,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from fenceline.problem.constraint import Constraint
-from fenceline.problem.problem import Evaluation, Problem
+from fenceline.problem.evaluation import Evaluation
+from fenceline.problem.problem import Problem
 
 
 @dataclass(frozen=True, slots=True)

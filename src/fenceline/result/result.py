@@ -9,8 +9,9 @@ from typing import TYPE_CHECKING, Literal, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
+from fenceline.problem.evaluation import Evaluation
 from fenceline.problem.objective import named
-from fenceline.problem.problem import Evaluation, Problem
+from fenceline.problem.problem import Problem
 from fenceline.result.diagnosis import Diagnosis, diagnose, relaxations
 
 if TYPE_CHECKING:
@@ -167,7 +168,11 @@ class Result:
         return {} if self.best is None else self.prices
 
     def to_frame(self) -> "pd.DataFrame":
-        """Return one row per evaluation: choices, hyper-parameters, metrics, verdict, time."""
+        """Return one row per evaluation: choices, hyper-parameters, metrics, verdict, time.
+
+        The standard error of a metric over folds is called ``NAME/se``, its value in each
+        ``NAME/fold1``, ``NAME/fold2`` ....
+        """
         import pandas as pd
 
         rows = []
@@ -176,7 +181,7 @@ class Result:
             for module, choice in e.configuration.items():
                 row[module] = choice.algorithm
                 row |= {f"{module}.{choice.algorithm}.{k}": v for k, v in choice.params.items()}
-            row |= dict(e.metrics)
+            row |= e.columns
             row |= {
                 "feasible": e.feasible,
                 "violation": e.violation,

@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from fenceline.errors import ConstraintError, suggestion
 from fenceline.problem.constraint import Constraint
-from fenceline.problem.problem import Evaluation
+from fenceline.problem.evaluation import Evaluation
 
 if TYPE_CHECKING:
     from fenceline.result.result import Result

@@ -12,8 +12,9 @@ from typing import Literal, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
+from fenceline.problem.evaluation import Evaluation
 from fenceline.problem.parameter import Real
-from fenceline.problem.problem import Evaluation, Problem
+from fenceline.problem.problem import Problem
 from fenceline.problem.space import Space, Theta
 
 Array: TypeAlias = NDArray[np.float64]

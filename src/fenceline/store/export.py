@@ -1,44 +1,24 @@
 """A run for other tools: an Optuna study, a CSV or Parquet table, MLflow runs."""
 
-import math
 import time
 import warnings
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterator
 from importlib import import_module
 from pathlib import Path
-from reprlib import repr as short
-from typing import TYPE_CHECKING, Any, NoReturn, Protocol, TypeAlias
+from typing import TYPE_CHECKING, Any
 
-from fenceline.errors import DefinitionError, MeasurementError, MissingDependencyError, StoreError
+from fenceline.errors import MissingDependencyError
 from fenceline.problem.configuration import Configuration
-from fenceline.problem.constraint import Constraint
+from fenceline.problem.evaluation import Evaluation
 from fenceline.problem.parameter import Categorical, Parameter, Real
 from fenceline.problem.printable import printable
-from fenceline.problem.problem import Evaluation, Problem
+from fenceline.problem.problem import Problem
 from fenceline.problem.space import Space
-from fenceline.store.records import Finish, Proposal
-from fenceline.store.run_directory import read_run
+from fenceline.store.stored_run import Measured, Run, read
 
 if TYPE_CHECKING:
     import pandas as pd
     from optuna import Study
-
-
-class Measured(Protocol):
-    """What is exported of a :class:`fenceline.Result`: the problem and its evaluations."""
-
-    @property
-    def problem(self) -> Problem:
-        """What was minimised, inside which fence."""
-
-    @property
-    def evaluations(self) -> Sequence[Evaluation]:
-        """Everything measured, in order."""
-
-
-Run: TypeAlias = str | Path | Measured
-"""A run directory, even one that is being written, or a result."""
 
 
 def to_optuna(run: Run, *, storage: Any = None, name: str | None = None) -> "Study":
@@ -84,7 +64,7 @@ def to_optuna(run: Run, *, storage: Any = None, name: str | None = None) -> "Stu
                 value=evaluation.objective if evaluation.ok else None,
                 params=params,
                 distributions={column: distributions[column] for column in params},
-                user_attrs={**evaluation.metrics, **_verdict(evaluation)},
+                user_attrs={**evaluation.columns, **_verdict(evaluation)},
                 constraints=dict(_beyond(problem, evaluation)) if evaluation.ok else None,
             )
         )
@@ -167,88 +147,11 @@ def to_mlflow(run: Run, *, name: str = "fenceline") -> str:
     return found
 
 
-@dataclass(frozen=True, slots=True)
-class _Stored:
-    """What a run directory holds of a result."""
-
-    problem: Problem
-    evaluations: Sequence[Evaluation]
-
-
 def _import(package: str, need: str, remedy: str) -> Any:
     try:
         return import_module(package)
     except ImportError as missing:
         raise MissingDependencyError(f"{need}. Install it with: {remedy}") from missing
-
-
-def read(run: Run) -> Measured:
-    """Return the problem and the evaluations of a run directory; a result is returned as it is."""
-    if not isinstance(run, str | Path):
-        return run
-    meta, events = read_run(run)
-    try:
-        space = Space.from_dict(meta["space"])
-        constraints = [
-            Constraint(**{k: v for k, v in c.items() if k != "type"}) for c in meta["constraints"]
-        ]
-        problem = Problem(space, _unmeasured, meta["objective"], constraints)
-    except (KeyError, TypeError, ValueError, AttributeError, RecursionError) as trouble:
-        raise StoreError(
-            f"The run in {run} cannot be exported: its description does not say what was "
-            f"searched ({short(trouble)}). It was not written by fenceline.minimize."
-        ) from trouble
-    proposed: dict[int, Configuration] = {}
-    evaluations = []
-    for event in events:
-        if isinstance(event, Proposal):
-            proposed[event.ticket] = _configuration(space, event, run)
-        elif isinstance(event, Finish):
-            evaluations.append(_evaluation(problem, proposed[event.ticket], event, run))
-    return _Stored(problem, evaluations)
-
-
-def _configuration(space: Space, event: Proposal, run: str | Path) -> Configuration:
-    try:
-        return space.configuration(event.configuration)
-    except (DefinitionError, TypeError, ValueError) as trouble:
-        raise StoreError(
-            f"The run in {run} cannot be read: proposal {event.ticket} is none of its space "
-            f"({trouble}). Its files do not belong together; restore them from a copy."
-        ) from trouble
-
-
-def _evaluation(
-    problem: Problem, configuration: Configuration, event: Finish, run: str | Path
-) -> Evaluation:
-    ok = event.status == "ok"
-    missing = {problem.objective, *(c.metric for c in problem.constraints)} - event.metrics.keys()
-    if ok and missing:
-        raise StoreError(
-            f"The run in {run} cannot be read: evaluation {event.ticket} has no {min(missing)!r}. "
-            "Its files do not belong together; restore them from a copy."
-        )
-    return Evaluation(
-        configuration,
-        event.metrics,
-        event.metrics[problem.objective] if ok else math.inf,
-        problem.violation(event.metrics, event.errors) if ok else math.inf,
-        event.status,
-        event.seconds,
-        event.message,
-        event.traceback,
-        event.cpu_seconds,
-        event.megabytes,
-        event.errors,
-        event.fidelity,
-    )
-
-
-def _unmeasured(_: Configuration) -> NoReturn:
-    raise MeasurementError(
-        "This problem was read from a run directory, which does not hold the function that measures; "
-        "give minimize the problem that the run was made with."
-    )
 
 
 def _frame(measured: Measured) -> "pd.DataFrame":
@@ -259,7 +162,7 @@ def _frame(measured: Measured) -> "pd.DataFrame":
     rows = [
         {
             **_params(e.configuration),
-            **e.metrics,
+            **e.columns,
             **{f"standard error of {name}": error for name, error in e.errors.items()},
             "feasible": e.feasible,
             "violation": e.violation,
@@ -328,7 +231,7 @@ def _mlflow_batch(entities: Any, evaluation: Evaluation) -> dict[str, list[Any]]
     """Return the parameters and metrics of an evaluation as MLflow's own."""
     metrics = {"seconds": evaluation.seconds}
     if evaluation.ok:
-        metrics |= {"violation": evaluation.violation, **evaluation.metrics}
+        metrics |= {"violation": evaluation.violation, **evaluation.columns}
     now = int(1000 * time.time())
     return {
         "params": [

@@ -8,8 +8,10 @@ from reprlib import repr as short
 from typing import Any, TypeAlias, get_args
 
 from fenceline.errors import JournalDamagedError
+from fenceline.problem.evaluation import Status
+from fenceline.problem.measurement import Measurement, Spread
 from fenceline.problem.printable import printable
-from fenceline.problem.problem import Status
+from fenceline.store.older import with_spreads
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,6 +44,18 @@ class Finish:
     fidelity: float = 1.0
     details: Mapping[str, Any] = field(default_factory=dict)
     """What the measurement brought beside its numbers."""
+    spreads: Mapping[str, list[float | None]] = field(default_factory=dict)
+    """Of metrics measured in parts: the error that feasibility leaves out, then the parts."""
+
+    @property
+    def measurement(self) -> Measurement:
+        """What was measured."""
+        return Measurement(
+            self.metrics,
+            self.errors,
+            {name: Spread(found[0], tuple(found[1:])) for name, found in self.spreads.items()},  # type: ignore[arg-type]
+            self.details,
+        )
 
 
 Event: TypeAlias = Proposal | Finish
@@ -53,6 +67,7 @@ _UNSAID = {
     "metrics": {},
     "errors": {},
     "details": {},
+    "spreads": {},
     "seconds": 0.0,
     "cpu_seconds": 0.0,
     "megabytes": 0.0,
@@ -76,6 +91,16 @@ def _are_numbers(value: object) -> bool:
     return isinstance(value, dict) and all(map(_is_number, value.values()))
 
 
+def _are_spreads(value: object) -> bool:
+    return isinstance(value, dict) and all(
+        isinstance(spread, list)
+        and spread
+        and (spread[0] is None or _is_number(spread[0]))
+        and all(map(_is_number, spread[1:]))
+        for spread in value.values()
+    )
+
+
 def _is_text(value: object) -> bool:
     return isinstance(value, str)
 
@@ -96,6 +121,7 @@ _FITTING: dict[str, Callable[[object], bool]] = {
     "configuration": _is_configuration,
     "metrics": _are_numbers,
     "errors": _are_numbers,
+    "spreads": _are_spreads,
     "state": lambda value: isinstance(value, dict),
     "details": lambda value: isinstance(value, dict),
     "fidelity": lambda value: _is_spent(value) and 0 < value <= 1,  # type: ignore[operator]
@@ -119,6 +145,8 @@ def read(records: list[dict[str, Any]], path: Path) -> list[Event]:
     events = []
     for number, record in enumerate(records):
         kind = record.pop("kind")
+        if kind == "outcome" and "spreads" not in record:
+            record = with_spreads(record)
         for name in _TEXTS & record.keys():
             if isinstance(record[name], str):
                 record[name] = printable(record[name])

@@ -9,7 +9,7 @@ from typing import Any, Self
 
 from fenceline.errors import StoreError
 from fenceline.problem.configuration import Configuration
-from fenceline.problem.problem import Evaluation
+from fenceline.problem.evaluation import Evaluation
 from fenceline.store import meta as description
 from fenceline.store.journal import Journal, scan
 from fenceline.store.records import Event, Finish, Proposal, read, write
@@ -136,6 +136,7 @@ class RunDirectory:
                 evaluation.errors,
                 evaluation.fidelity,
                 evaluation.details,
+                {name: spread.to_list() for name, spread in evaluation.spreads.items()},
             )
         )
         done = self.outbox(ticket, evaluation.configuration, evaluation.fidelity)

@@ -8,7 +8,7 @@ import pytest
 
 from fenceline.evaluation.engines.engine import Outcome
 from fenceline.evaluation.engines.serial import call
-from fenceline.evaluation.evaluator import Desk
+from fenceline.evaluation.evaluator import RunEvaluator
 from fenceline.minimize import SearchAlgorithm, minimize
 from fenceline.problem.configuration import Configuration
 from fenceline.problem.constraint import metric
@@ -260,12 +260,12 @@ class AlgorithmSuite:
     def test_measurements_may_be_pending_and_finish_in_another_order(self, name: str) -> None:
         """With three workers the same loop proposes from history and pending."""
         recorder, problem = _recorded(PROBLEMS[name])
-        desk = Desk(problem, _Tardy(workers=3), self.budget)
+        evaluator = RunEvaluator(problem, _Tardy(workers=3), self.budget)
         with pytest.raises(BudgetSpent):
-            for _ in self._make().iterates(problem, desk, np.random.default_rng(0)):
+            for _ in self._make().iterates(problem, evaluator, np.random.default_rng(0)):
                 pass
-        assert len(desk.history) == len(set(recorder.asked)) == self.budget
-        assert not desk.pending
+        assert len(evaluator.history) == len(set(recorder.asked)) == self.budget
+        assert not evaluator.pending
 
     def _make(self) -> SearchAlgorithm:
         """Return the algorithm, freshly made where a factory was given."""

@@ -25,7 +25,7 @@ import pytest
 from fenceline.errors import DefinitionError
 from fenceline.evaluation.engines.engine import Engine, Outcome
 from fenceline.evaluation.limits import Limits
-from fenceline.problem.problem import Status
+from fenceline.problem.evaluation import Status
 from fenceline.testing import misdeeds
 from fenceline.testing.misdeeds import Errand, perform, survivors
 

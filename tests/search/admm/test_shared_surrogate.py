@@ -6,7 +6,7 @@ import pytest
 import fenceline as fl
 from fenceline.baselines import RandomSearch
 from fenceline.evaluation.engines.serial import Serial
-from fenceline.evaluation.evaluator import Desk
+from fenceline.evaluation.evaluator import RunEvaluator
 from fenceline.problems import artificial
 from fenceline.search.admm.shared_surrogate import SharedSurrogate
 from fenceline.search.lagrangian import Lagrangian, Scales
@@ -26,10 +26,10 @@ def line(constraints=("x <= 0.5",)):
 def proposed(mu, rho=0.1):
     """Where theta-min goes under a multiplier, all else being the same."""
     problem = line()
-    desk = Desk(problem, Serial(), 100)
+    evaluator = RunEvaluator(problem, Serial(), 100)
     for x in np.linspace(0.0, 0.9, 7):
-        desk.submit(LINE.configuration({"m": ("a", {"x": float(x)})}))
-    surrogate = SharedSurrogate(problem, desk)
+        evaluator.submit(LINE.configuration({"m": ("a", {"x": float(x)})}))
+    surrogate = SharedSurrogate(problem, evaluator)
     lagrangian = Lagrangian(
         problem, Scales(1.0, np.ones(1)), rho, np.array([mu]), np.array([np.inf])
     )

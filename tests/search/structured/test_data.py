@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 
 import fenceline as fl
+from fenceline.problem.measurement import Spread
 from fenceline.search.structured.data import Data
 from fenceline.search.structured.rows import Rows
 
@@ -26,7 +27,8 @@ class Evaluator:
         self.pending = []
 
     def add(self, configuration, status="ok", errors=None, **metrics):
-        metrics = {name.replace("_se", "/se"): value for name, value in metrics.items()}
+        spreads = {n[:-3]: Spread(v) for n, v in metrics.items() if n.endswith("_se")}
+        metrics = {n: v for n, v in metrics.items() if not n.endswith("_se")}
         ok = status == "ok"
         self.history.append(
             fl.Evaluation(
@@ -36,6 +38,7 @@ class Evaluator:
                 0.0,
                 status,
                 errors=errors or {},
+                spreads=spreads,
             )
         )
 

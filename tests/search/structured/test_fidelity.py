@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import fenceline as fl
-from fenceline.evaluation.evaluator import Desk
+from fenceline.evaluation.evaluator import RunEvaluator
 from fenceline.problem.problem import BudgetSpent
 from fenceline.search.structured.fidelity import LOOKS_SHARE
 from fenceline.search.structured.looks import OVERHEAD
@@ -164,7 +164,7 @@ def test_a_search_killed_at_a_look_is_replayed_to_the_letter(tmp_path, monkeypat
     def absorb(self):
         raise AssertionError("The search proposed something else than the journal holds.")
 
-    monkeypatch.setattr(Desk, "_absorb", absorb)
+    monkeypatch.setattr(RunEvaluator, "_absorb", absorb)
     measure = Dying()
     problem = fl.Problem(SPACE, measure)
     for dies_at in (5, 12, 30):

@@ -5,7 +5,7 @@ import pytest
 
 import fenceline as fl
 from fenceline.evaluation.engines.serial import Serial
-from fenceline.evaluation.evaluator import Desk
+from fenceline.evaluation.evaluator import RunEvaluator
 from fenceline.search.structured.acquisition import ConstrainedImprovement
 from fenceline.search.structured.data import Data
 from fenceline.search.structured.models import Models
@@ -27,10 +27,10 @@ def measure(configuration):
 @pytest.fixture
 def models():
     problem = fl.Problem(SPACE, measure, constraints=["x <= 0.5"])
-    desk = Desk(problem, Serial(), 100, None, (), None)
-    models = Models(Data(problem, desk))
+    evaluator = RunEvaluator(problem, Serial(), 100, None, (), None)
+    models = Models(Data(problem, evaluator))
     for x in np.linspace(0.0, 1.0, 9):
-        desk.submit(at(float(x)))
+        evaluator.submit(at(float(x)))
     models.refresh()
     return models
 

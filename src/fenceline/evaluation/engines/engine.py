@@ -4,7 +4,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, Protocol
 
-from fenceline.problem.problem import Status
+from fenceline.problem.evaluation import Status
 
 
 @dataclass(frozen=True, slots=True)

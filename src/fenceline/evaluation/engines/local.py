@@ -14,7 +14,7 @@ from fenceline.evaluation.engines.engine import Outcome
 from fenceline.evaluation.limits import Limits
 from fenceline.evaluation.sandbox.child import Child, outcome, overdue, sweep
 from fenceline.evaluation.sandbox.payload import Parcel, dumps
-from fenceline.problem.problem import Status
+from fenceline.problem.evaluation import Status
 
 START_SECONDS = 300.0
 """How long a child may take to import what the function needs."""

@@ -13,7 +13,7 @@ from fenceline.evaluation.sandbox import plain
 from fenceline.evaluation.sandbox.child import outcome
 from fenceline.evaluation.sandbox.guard import keep
 from fenceline.evaluation.sandbox.payload import Parcel
-from fenceline.problem.problem import Status
+from fenceline.problem.evaluation import Status
 
 _POLL_SECONDS = 0.5
 _IDLE_SECONDS = 60.0

@@ -58,7 +58,7 @@ class Known:
         chance = 1.0
         for constraint in constraints:
             expected = self._expected(constraint.metric, rows)
-            if expected is not None and constraint.sense == "<=" and constraint.bound > 0:
+            if expected is not None and not constraint.has_floor and constraint.bound > 0:
                 room = np.log(constraint.bound / expected) / _SPREAD
                 chance *= float(norm.cdf(room))
         return chance

@@ -29,8 +29,9 @@ from typing import Literal
 import numpy as np
 
 from fenceline.problem.configuration import Configuration
+from fenceline.problem.evaluation import Evaluation
 from fenceline.problem.parameter import Parameter, Real
-from fenceline.problem.problem import Evaluation, Evaluator, Problem
+from fenceline.problem.problem import Evaluator, Problem
 from fenceline.problem.space import Choices, Space, Theta
 from fenceline.search.admm.settings import check_settings
 from fenceline.search.admm.shared_surrogate import SharedSurrogate

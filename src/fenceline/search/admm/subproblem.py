@@ -8,8 +8,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fenceline.problem.configuration import Configuration
+from fenceline.problem.evaluation import Evaluation
 from fenceline.problem.parameter import Parameter
-from fenceline.problem.problem import Evaluation, Evaluator
+from fenceline.problem.problem import Evaluator
 from fenceline.problem.space import Choices, Space, Theta
 from fenceline.search.admm.solvers.protocol import Merits, Points, Solver
 

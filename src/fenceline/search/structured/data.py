@@ -6,7 +6,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fenceline.problem.configuration import Configuration
-from fenceline.problem.problem import Evaluation, Evaluator, Problem
+from fenceline.problem.evaluation import Evaluation
+from fenceline.problem.problem import Evaluator, Problem
 from fenceline.search.lagrangian import Scales
 from fenceline.search.structured.looks import Looks
 from fenceline.search.structured.rows import Rows
@@ -158,5 +159,5 @@ class Data:
             value, error = evaluation.metrics[c.metric], evaluation.errors.get(c.metric)
             self._excess.view[row, m] = c.excess(value, error or 0.0)
             # The errors that feasibility leaves out, those of a score over folds for example.
-            left_out = error is None
-            self._soft.view[row, m] = evaluation.metrics.get(f"{c.metric}/se", 0.0) * left_out
+            spread = evaluation.spreads.get(c.metric) if error is None else None
+            self._soft.view[row, m] = (spread and spread.error) or 0.0

@@ -9,7 +9,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fenceline.problem.configuration import Configuration
-from fenceline.problem.problem import Evaluation, Problem
+from fenceline.problem.evaluation import Evaluation
+from fenceline.problem.problem import Problem
 from fenceline.search.structured.rows import Rows
 
 Array = NDArray[np.float64]
