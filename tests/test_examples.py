@@ -39,7 +39,7 @@ result = model = fl.minimize(fl.Problem(space, measure, constraints=["latency_us
 # Interrupted and resumed at fixed counts; a fence that takes some searching to get inside.
 ENOUGH = {"resume.py": 50, "small_model.py": 40}
 # Pages whose searches are the same on every machine, but for the last digits.
-REPEATABLE = {"constraints.md", "fences.md", "solvers.md"}
+REPEATABLE = {"constraints.md", "fences.md", "solvers.md", "spaces.md"}
 
 
 @pytest.fixture(autouse=True)

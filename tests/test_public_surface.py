@@ -2,7 +2,7 @@ import fenceline
 
 NAMES = """
 ADMM Adaptive Algorithm Categorical Choice Configuration Constraint Evaluation
-FencelineClassifier FencelineRegressor Fixed Integer Limits Module Problem Real Result Space
+FencelineClassifier FencelineRegressor Fixed Grammar Integer Limits Module Problem Real Result Space
 StructuredBO
 baselines data forbid load metric metrics minimize order pipelines plots problems report
 """

@@ -137,6 +137,16 @@ def test_the_cheapest_come_first_and_costs_can_be_told():
     assert dear.index("c -> c -> d") < dear.index("b -> d")
 
 
+def test_what_is_joined_with_itself_is_itself_where_the_space_has_it_alone():
+    one = Grammar("p = m | vote(m, m)\nm = a | b", [Algorithm("b", {"x": Integer(1, 2)})])
+    assert [str(c) for c in one.derivations()] == ["a", "b(x=1)", "vote(a, b(x=1))"]
+    two = {"shape": "vote(m, m_2)", "m": ("b", {"x": 1}), "m_2": ("b", {"x": 2})}
+    assert str(one.space.configuration(two)) == "vote(b(x=1), b(x=2))"
+    assert str(one.space.configuration(two | {"m_2": ("b", {"x": 1})})) == "b(x=1)"
+    only = Grammar("p = a + a")
+    assert [str(c) for c in only.derivations()] == ["(a + a)"]
+
+
 def test_costs_are_those_of_their_rules():
     grammar = Grammar(TPOT, ALGORITHMS)
     costs = {"model = vote(learner, learner)": 3.0, "step = select": 0.25}

@@ -106,20 +106,22 @@ class Shapes:
             return found
 
         tree = _sorted(filled(template, leaf))
-        number, places = self._place(tree, modules)
+        placed = None
+        if (single := _single(tree)) != tree:
+            # Joined with itself it is no other pipeline, if the space has it alone.
+            placed = self._place(single, modules)
+        tree = tree if placed is None else single
+        placed = placed or self._place(tree, modules)
+        assert placed is not None, f"no shape fits {tree}"
+        number, places = placed
         leaves = list(_leaves(tree))
-        return {
-            name: Choice(str(self.templates[number]))
-            if name == SHAPE
-            else choice
-            if name not in self.sources
-            else leaves[places[name]].choice
-            if name in places
-            else Choice(NONE)
-            for name, choice in chosen.items()
-        }
+        found = dict(chosen)
+        found[SHAPE] = Choice(str(self.templates[number]))
+        for slot in self.sources:
+            found[slot] = leaves[places[slot]].choice if slot in places else Choice(NONE)
+        return found
 
-    def _place(self, tree: Any, modules: Mapping[str, Module]) -> tuple[int, dict[str, int]]:
+    def _place(self, tree: Any, modules: Mapping[str, Module]) -> tuple[int, dict[str, int]] | None:
         """Return the first template with which a pipeline can be written, and the leaf in each slot."""
         key = _labels(tree)
         if key not in self._found:
@@ -130,9 +132,9 @@ class Shapes:
                     self._found[key] = number, found
                     break
             else:
-                raise SpaceError(f"No shape of the space fits the pipeline {key}.")
-        number, places = self._found[key]
-        return number, places
+                self._found[key] = None
+        found = self._found[key]
+        return found if found is None else (found[0], found[1])
 
     @cached_property
     def agreement(self) -> NDArray[np.float64]:
@@ -292,6 +294,16 @@ def _sorted(tree: Any) -> Any:
     if tree.join != "chain":
         parts.sort(key=lambda part: (repr(_labels(part)), repr(part)))
     return Joined(tree.join, tuple(parts))
+
+
+def _single(tree: Any) -> Any:
+    """Return a sorted tree in which nothing is joined with its equal."""
+    if not isinstance(tree, Joined):
+        return tree
+    parts = [_single(part) for part in tree.parts]
+    if tree.join != "chain":
+        parts = [part for n, part in enumerate(parts) if part not in parts[:n]]
+    return joined(tree.join, parts)
 
 
 def _leaves(tree: Any) -> Iterator[Leaf]:

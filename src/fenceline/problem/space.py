@@ -219,12 +219,17 @@ class Space:
         if self.shapes is None:
             return True
         if z not in self._canonical:
-            self._canonical[z] = self.encode(self.decode(z, self.start))[0] == z
+            # Where hyper-parameters differ wherever they can: equal ones may make two parts one.
+            self._canonical[z] = self.encode(self.decode(z, self._unlike))[0] == z
         return self._canonical[z]
 
     @cached_property
     def _canonical(self) -> dict[Choices, bool]:
         return {}
+
+    @cached_property
+    def _unlike(self) -> Theta:
+        return self.project(np.random.default_rng(0).random(len(self.parameters)))
 
     def encode(self, configuration: Mapping[str, Choice]) -> tuple[Choices, Theta]:
         """Return ``(z, theta)``; inactive coordinates are NaN, for nothing is known of them."""

@@ -250,7 +250,6 @@ _MAKERS: dict[str, Maker] = {
     "QuantileTransformer": _quantile,
     "RobustScaler": _robust,
     "PowerTransformer": _plain(preprocessing.PowerTransformer),
-    "SplineTransformer": _plain(preprocessing.SplineTransformer, include_bias=False),
     "KBinsDiscretizer": _bins,
     "SparseRandomProjection": _plain(random_projection.SparseRandomProjection),
     "GaussianRandomProjection": _plain(random_projection.GaussianRandomProjection),

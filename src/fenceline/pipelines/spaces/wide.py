@@ -42,8 +42,8 @@ def _transformers() -> list[Algorithm]:
             "KBinsDiscretizer",
             {"n_bins": Integer(3, 32, log=True), "strategy": Categorical(["quantile", "uniform"])},
         ),
-        Algorithm("SplineTransformer", {"n_knots": Integer(3, 10)}),
-        Algorithm("SparseRandomProjection", {"eps": Real(0.3, 0.9)}),
+        Algorithm("GaussianRandomProjection", {"n_components": Integer(2, 50, log=True)}),
+        Algorithm("Normalizer"),
     ]
 
 
