@@ -54,6 +54,17 @@ Weight = Annotated[
     str | None,
     typer.Option(metavar="COLUMN", help="A column that says how much each row counts."),
 ]
+Positive = Annotated[
+    str | None,
+    typer.Option(metavar="LABEL", help="Which of two classes is positive; the last by default."),
+]
+Monotone = Annotated[
+    list[str] | None,
+    typer.Option(
+        help="A column with which the answer may only grow or only fall: 'income:+1', 'debt:-1'; "
+        "may be repeated."
+    ),
+]
 Space = Annotated[
     str | None,
     typer.Option(

@@ -65,6 +65,8 @@ class FencelineEstimator(CallbackSupportMixin, BaseEstimator):  # type: ignore[m
         search_threshold: bool = True,
         search_emphasis: bool = True,
         ensemble: int | None = None,
+        positive: Any = None,
+        monotone: Mapping[Any, int] | None = None,
         engine: str | Engine | None = None,
         limits: Limits | None = None,
         callbacks: Sequence[Callable[[Progress], None]] = (),
@@ -87,6 +89,8 @@ class FencelineEstimator(CallbackSupportMixin, BaseEstimator):  # type: ignore[m
         self.search_threshold = search_threshold
         self.search_emphasis = search_emphasis
         self.ensemble = ensemble
+        self.positive = positive
+        self.monotone = monotone
         self.engine = engine
         self.limits = limits
         self.callbacks = callbacks
@@ -253,7 +257,9 @@ class FencelineEstimator(CallbackSupportMixin, BaseEstimator):  # type: ignore[m
         self.data_ = describe(best.trial, task.metrics, search)
         self._framed_ = isinstance(task.table.X, pd.DataFrame)
         if self._kind == "classification":
-            self.classes_ = task.table.classes
+            self.classes_ = np.sort(
+                task.table.classes
+            )  # scikit-learn's order, whichever is positive
         searched = self.result_.best is not None  # if not, the search said so already
         if searched and best.certificate is not None and best.certificate.status == "infeasible":
             self._infeasible(

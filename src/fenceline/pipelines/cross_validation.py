@@ -88,6 +88,7 @@ class CrossValidation:
     cache_megabytes: float = field(default=CACHE_MEGABYTES, compare=False)
     objective: str | None = None
     weighted_groups: tuple[Grouping, ...] | None = None
+    directions: tuple[int, ...] = ()
     fold_seconds: float | None = field(default=None, repr=False)
 
     def __post_init__(self) -> None:
@@ -183,6 +184,7 @@ class CrossValidation:
             table.X.shape[1],
             random_state=self.random_state,
             positive=None if table.task == "regression" else table.classes[-1],
+            directions=self.directions,
         )
         weights = None if table.weights is None else table.weights[train]
         fold = Fold(table.X, table.y[train], setting, self.preparation, weights, train, valid)
