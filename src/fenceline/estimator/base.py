@@ -224,6 +224,28 @@ class FencelineEstimator(CallbackSupportMixin, BaseEstimator):  # type: ignore[m
 
         write(self, path)
 
+    def _html_repr(self) -> str:
+        """Show the model that was delivered in a notebook, above scikit-learn's own diagram."""
+        from sklearn.utils import estimator_html_repr
+
+        diagram = str(estimator_html_repr(self))
+        if not hasattr(self, "best_pipeline_"):
+            return diagram
+        from fenceline.certificate.notebook import model_card
+
+        objective = self.result_.problem.objective
+        certificate = self.certificate_
+        card = model_card(self.best_configuration_, objective, self.best_metrics_, certificate)
+        return f"{card}{diagram}"
+
+    def _repr_html_inner(self) -> str:
+        return self._html_repr()
+
+    def _repr_mimebundle_(self, **kwargs: Any) -> dict[str, str]:
+        """Show the same card, whichever version of scikit-learn asks."""
+        bundle: dict[str, str] = super()._repr_mimebundle_(**kwargs)
+        return bundle | {"text/html": self._html_repr()} if "text/html" in bundle else bundle
+
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
         tags.input_tags.sparse = True

@@ -5,7 +5,7 @@ import warnings
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
-from typing import Any, TypeAlias
+from typing import Any, ClassVar, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
@@ -240,6 +240,9 @@ class Finished:
     """Stands in a result for what measured it: the data of the search are not kept with a model."""
 
     metrics: tuple[str, ...]
+
+    delivered_elsewhere: ClassVar[bool] = True
+    """The model that came out of the search need not be the best of it."""
 
     def __call__(self, configuration: Configuration) -> Mapping[str, float]:
         """Refuse to measure."""
