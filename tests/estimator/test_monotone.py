@@ -6,7 +6,7 @@ from sklearn.feature_selection import SelectKBest
 from sklearn.linear_model import LogisticRegression
 
 from fenceline import Algorithm, FencelineClassifier, FencelineRegressor, Module, Space
-from fenceline.errors import FencelineError, InfeasibleError
+from fenceline.errors import FencelineError, InfeasibleError, MeasurementError
 from fenceline.metrics.monotone import NAME, monotone_constraint
 from fenceline.metrics.trial import Table, Trial
 from fenceline.pipelines.fitting.labels import EncodedLabels
@@ -121,9 +121,14 @@ def test_columns_are_followed_through_preparation_and_selection():
     made = step.transform(X)
     select = SelectKBest(k=2).fit(made, Y)
     wanted = np.array([0, 1, -1])  # town, income, debt
-    assert signs_reaching([("prepare", step)], wanted).tolist() == [1, -1, 0, 0]
-    reaching = signs_reaching([("prepare", step), ("selector", select)], wanted)
+    assert signs_reaching([("prepare", step)], wanted, 4).tolist() == [1, -1, 0, 0]
+    reaching = signs_reaching([("prepare", step), ("selector", select)], wanted, 2)
     assert reaching.tolist() == np.array([1, -1, 0, 0])[select.get_support()].tolist()
+
+
+def test_a_column_that_cannot_be_followed_is_an_error():
+    with pytest.raises(MeasurementError, match="could be followed"):
+        signs_reaching([], np.array([1, 0]), 3)
 
 
 def test_models_are_told_by_the_name_they_know():

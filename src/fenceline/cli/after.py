@@ -85,7 +85,7 @@ def predict(
         check_writable(out)
     with show.notes():
         model = run.model()
-        source = STANDARD_INPUT if str(data) == "-" else str(data)
+        source = Path(STANDARD_INPUT) if str(data) == "-" else data
         answers = _predicted(model, features(model, read_any(data), source), proba)
     if out is None:
         typer.echo(answers.to_csv(index=False), nl=False)

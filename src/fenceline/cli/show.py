@@ -113,7 +113,7 @@ def fence_table(summary: dict[str, Any], *, narrow: bool = False) -> Table:
         check = checks.get(line["constraint"])
         unseen = _number(check["value"]) if check is not None and rows else ""
         verdict = ("holds" if line["holds"] else "broken") if check is None else check["verdict"]
-        cells = {
+        cells: dict[str, str | Text] = {
             "search": _number(line["value"]),
             "margin": _number(line["margin"]),
             "price": _price(line["price"]),

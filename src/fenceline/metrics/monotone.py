@@ -41,9 +41,11 @@ class MonotoneViolation(Resource):
         rows = Trial(trial.pipeline, trial.table, np.unique(some))
         wrong = np.zeros(len(rows.rows), dtype=bool)
         for column, direction in self.directions:
-            answers = [_answers(rows.on(X)) for X in _varied(rows.X, column, trial.X)]
-            steps = direction * np.diff(np.array(answers), axis=0)
-            wrong |= (steps < -_TOLERANCE * np.ptp(answers or [0.0])).any(axis=0)
+            varied = _varied(rows.X, column, trial.X)
+            if varied:
+                answers = np.array([_answers(rows.on(X)) for X in varied])
+                steps = direction * np.diff(answers, axis=0)
+                wrong |= (steps < -_TOLERANCE * np.ptp(answers)).any(axis=0)
         return Reading(np.array([float(wrong.mean())]), 0.0)
 
 

@@ -41,7 +41,7 @@ def is_scorer(given: object) -> bool:
 
 def scorer_object(scorer: Any) -> ScorerObject | str:
     """Return a scorer as a metric, or its name if it is one of scikit-learn's own."""
-    for name in get_scorer_names():
+    for name in map(str, get_scorer_names()):
         if repr(get_scorer(name)) == repr(scorer):
             return name
     return ScorerObject(scorer_text(scorer), Scoring(scorer))

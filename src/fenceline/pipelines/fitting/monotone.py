@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from fenceline.errors import SpaceError
+from fenceline.errors import MeasurementError, SpaceError
 from fenceline.pipelines.fitting import encoders
 from fenceline.pipelines.fitting.group_weights import MODULE as EMPHASIS
 from fenceline.pipelines.fitting.labels import EncodedLabels
@@ -53,6 +53,11 @@ Signs = NDArray[np.intp]
 
 def monotone_only(space: Space) -> Space:
     """Return the space without what cannot keep to a direction, or say that nothing is left."""
+    if getattr(space, "shapes", None) is not None:
+        raise SpaceError(
+            "monotone: columns cannot be followed through pipelines of several shapes; search a space "
+            "in which every module has one step, such as 'default'."
+        )
     made = []
     predicting = models(space)
     for module in space.modules:
@@ -72,8 +77,8 @@ def monotone_only(space: Space) -> Space:
     return Space(made)
 
 
-def signs_reaching(steps: Iterable[tuple[str, Any]], wanted: Signs) -> Signs:
-    """Return the direction of each column that comes out of fitted steps.
+def signs_reaching(steps: Iterable[tuple[str, Any]], wanted: Signs, columns: int) -> Signs:
+    """Return the direction of each of the columns that come out of fitted steps.
 
     Parameters
     ----------
@@ -81,12 +86,18 @@ def signs_reaching(steps: Iterable[tuple[str, Any]], wanted: Signs) -> Signs:
         From the preparation on.
     wanted : array
         The direction of each column of the table; 0 for none.
+    columns : int
+        How many come out.
     """
     for name, step in steps:
         if name == "prepare":
             wanted = _prepared(step, wanted)
         elif hasattr(step, "get_support"):
             wanted = wanted[step.get_support()]
+    if len(wanted) != columns:
+        raise MeasurementError(
+            f"monotone: {columns} columns reach the model, and {len(wanted)} could be followed."
+        )
     return wanted
 
 

@@ -240,7 +240,8 @@ def _concluded(prefix: Prefix, module: str, part: Step, fold: Fold) -> Prefix:
     setting = replace(_reaching(fold.setting, prefix.X), categories=_categories(prefix))
     model = make_step(part, setting)
     if setting.directions:
-        model = told(model, signs_reaching(prefix.steps, np.array(setting.directions)))
+        wanted = np.array(setting.directions)
+        model = told(model, signs_reaching(prefix.steps, wanted, setting.columns))
     prefix = _own(prefix, part)
     weights = fold.weights
     if fold.model_weights is not None and takes_weights(model):
