@@ -36,12 +36,14 @@ def test_runs_stand_side_by_side(two):
     found = compare({"one": first, "two": second})
     rows = {label: cells for section in found.sections.values() for label, cells in section}
     assert rows["verdict"] == (first["status"], "feasible")
-    assert rows[first["objective"]["name"]] == (f"{first['objective']['value']:.4g}", "0.4567")
+    # A search minimises 1 - AUROC; people see the AUROC.
+    assert first["objective"]["name"] == "loss(roc_auc)"
+    assert rows["roc_auc"] == (f"{1 - first['objective']['value']:.4g}", "0.5433")
     assert rows["on unseen rows"][1] == "–", "no finalist has this value"
     assert rows["size_mb <= 7"][0] == "–", "the first run has no such constraint"
     assert rows["size_mb <= 7"][1].startswith(f"{second['constraints'][0]['value']:.4g}")
     delivered = [f for f in first["finalists"] if f["objective"] == first["objective"]["value"]]
-    assert rows["on unseen rows"][0] == f"{delivered[0]['unseen']:.4g}"
+    assert rows["on unseen rows"][0] == f"{1 - delivered[0]['unseen']:.4g}"
     assert first["finalists"][0]["pipeline"] in rows["1"][0]
     assert rows["pipelines measured"] == ("4", "4")
 
@@ -50,10 +52,10 @@ def test_the_command_prints_a_table_and_writes_a_page(cli, two, tmp_path):
     page = tmp_path / "compared.html"
     result = cli("compare", *two, "--html", page)
     assert result.exit_code == 0, result.output
-    assert "0.4567" in result.stdout
+    assert "0.5433" in result.stdout
     assert str(page) in "".join(result.stdout.split("\n"))
     html = page.read_text()
-    assert "<td>0.4567</td>" in html
+    assert "<td>0.5433</td>" in html
     assert "<script" not in html
     assert set(json.loads(cli("compare", *two, "--json").stdout)) == set(map(str, two))
 

@@ -18,7 +18,7 @@ def model():
 def test_the_card_of_a_model_shows_what_was_delivered(model):
     html = model._repr_html_()
     assert str(model.best_configuration_).replace(">", "&gt;") in html
-    assert f"{model.best_metrics_['loss(roc_auc)']:.4g}" in html
+    assert f"roc_auc {1 - model.best_metrics_['loss(roc_auc)']:.4g}" in html
     assert f"{model.certificate_.checks[0].value:.4g}" in html
     assert "Delivered: certified" in html
     assert "sk-top-container" in html, "scikit-learn's own diagram follows"

@@ -121,7 +121,7 @@ def test_scorer_objects_are_metrics_and_objectives():
     expected = fbeta_score(Y, trial().pipeline.predict(X), beta=2, pos_label="yes")
     assert metric.value(trial()) == pytest.approx(expected)
     assert metric.larger_is_better
-    assert objective_metric(scorer, "binary").value(trial()) == pytest.approx(-expected)
+    assert objective_metric(scorer, "binary").value(trial()) == pytest.approx(1 - expected)
     (constraint,), known = fence([metric >= 0.5])
     assert known[constraint.metric] is metric
     assert pickle.loads(pickle.dumps(metric)).value(trial()) == pytest.approx(expected)

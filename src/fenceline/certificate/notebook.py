@@ -5,6 +5,7 @@ from typing import Any
 
 from fenceline.certificate.certify import Certificate, Check
 from fenceline.problem.configuration import Configuration
+from fenceline.problem.objective import named
 from fenceline.result.notebook import box
 
 _TITLES = ("Constraint", "Unseen rows", "With error", "Margin", "Verdict")
@@ -42,7 +43,7 @@ def model_card(
     lines = [" + ".join(map(str, dict.fromkeys(members)))]
     value = metrics.get(objective)
     if value is not None:
-        lines.append(f"{objective} = {value:.4g}, by cross-validation")
+        lines.append(f"{named(objective).written(value)}, by cross-validation")
     if certificate is None:
         return box("delivered", "Delivered, without a fence", "", lines)
     lines.append(certificate.reason)

@@ -8,6 +8,7 @@ from typing import Any, TypeAlias
 from markupsafe import Markup
 
 from fenceline.problem.configuration import Choice
+from fenceline.problem.objective import NamedScore, named
 
 Row: TypeAlias = tuple[str, tuple[str, ...]]
 """A label, and one text for each run."""
@@ -84,18 +85,23 @@ def _row(label: str, told: Sequence[Mapping[str, Any]], cell: Any) -> Row:
 
 
 def _objectives(told: Sequence[Mapping[str, Any]]) -> tuple[Row, ...]:
-    """Return the objective by the folds and on unseen rows; one label if all runs have the same."""
-    names = list(dict.fromkeys(s["objective"]["name"] for s in told))
+    """Return the score by the folds and on unseen rows; one label if all runs have the same."""
+    names = list(dict.fromkeys(_score(s).name for s in told))
     label = names[0] if len(names) == 1 else "objective"
 
-    def named(summary: Mapping[str, Any], value: float | None) -> str:
-        name = "" if len(names) == 1 else f"{summary['objective']['name']} "
-        return f"{name}{_number(value)}"
+    def written(summary: Mapping[str, Any], loss: float | None) -> str:
+        score = _score(summary)
+        name = "" if len(names) == 1 else f"{score.name} "
+        return f"{name}{_number(None if loss is None else score.value(loss))}"
 
     return (
-        _row(label, told, lambda s: named(s, s["objective"]["value"])),
-        _row("on unseen rows", told, lambda s: named(s, _unseen(s))),
+        _row(label, told, lambda s: written(s, s["objective"]["value"])),
+        _row("on unseen rows", told, lambda s: written(s, _unseen(s))),
     )
+
+
+def _score(summary: Mapping[str, Any]) -> NamedScore:
+    return named(str(summary["objective"]["name"]))
 
 
 def _unseen(summary: Mapping[str, Any]) -> float | None:
@@ -138,14 +144,17 @@ def _finalists(told: Sequence[Mapping[str, Any]]) -> list[Row]:
         cells = []
         for summary in told:
             known = summary.get("finalists", ())
-            cells.append(_finalist(known[i]) if i < len(known) else "")
+            cells.append(_finalist(known[i], _score(summary)) if i < len(known) else "")
         rows.append((str(i + 1), tuple(cells)))
     return rows
 
 
-def _finalist(one: Mapping[str, Any]) -> str:
-    values = f"{_number(one['objective'])}, unseen {_number(one['unseen'])}"
-    return f"{one['pipeline']}: {values}: {one['verdict']}"
+def _finalist(one: Mapping[str, Any], score: NamedScore) -> str:
+    searched, unseen = (
+        _number(None if one[key] is None else score.value(one[key]))
+        for key in ("objective", "unseen")
+    )
+    return f"{one['pipeline']}: {searched}, unseen {unseen}: {one['verdict']}"
 
 
 def _number(value: float | None) -> str:
