@@ -53,7 +53,7 @@ RIVALS_READY := $(RIVALS:%=.venv-%/.tried)
 	@touch $@
 
 demo: $(READY)  ## the main job on the bundled credit data, in about a minute
-	@$(BIN)/fenceline demo
+	@$(BIN)/fenceline demo --out out/demo
 
 test: check $(BROWSER)  ## everything CI runs: checks, then tests
 	@$(BIN)/python -m pytest -n 2 --dist worksteal

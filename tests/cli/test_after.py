@@ -10,7 +10,7 @@ import pytest
 
 import fenceline
 
-COMMANDS = ("demo", "fit", "resume", "report", "predict", "explain", "bench")
+COMMANDS = ("demo", "fit", "resume", "report", "open", "predict", "explain", "compare", "bench")
 
 
 def test_version_is_that_of_the_package(cli):

@@ -26,6 +26,13 @@ def run(*arguments: str) -> Result:
     )
 
 
+@pytest.fixture(autouse=True)
+def elsewhere(tmp_path, monkeypatch):
+    """The demo writes into the current directory."""
+    monkeypatch.chdir(tmp_path)
+    return tmp_path
+
+
 @pytest.fixture
 def quick(monkeypatch):
     """Let the demo search a space of one learner, in this process."""
@@ -76,6 +83,16 @@ def test_without_a_latency_the_simplest_pipeline_is_the_yardstick(quick, monkeyp
     assert 0 < credit.simplest_us(*credit.applicants()) < 1000
     monkeypatch.setattr(credit, "simplest_us", lambda table, status: 2000.0)
     assert "latency, µs/row <= 6000" in run(*LOOSE[2:]).stdout
+
+
+def test_the_report_and_the_model_are_written_and_named(quick, elsewhere):
+    result = run(*LOOSE, "--out", "made/here")
+    assert result.exit_code == 0, result.output
+    for name in ("report.html", "model.skops"):
+        assert f"made/here/{name}" in result.stdout
+        assert (elsewhere / "made" / "here" / name).exists()
+    (elsewhere / "file").write_text("")
+    assert "choose another directory" in run(*LOOSE, "--out", "file").output
 
 
 def test_the_question_the_model_and_its_certificate_are_shown(quick):

@@ -75,6 +75,10 @@ def interval(
     parts = _part_bounds(metric, trial, reading.parts, risk, rng, until)
     if metric.contrast == "none":
         return parts[0]
+    if metric.contrast == "worst":
+        # Each group's bound holds at the full risk, so the worst group's does, whichever that is; the
+        # smallest of the lower bounds is below it.
+        return value, min(low for _, low, _ in parts), max(high for _, _, high in parts)
     size = len(parts) // metric.blocks
     blocks = [parts[i * size : (i + 1) * size] for i in range(metric.blocks)]
     bound = _gap if metric.contrast == "gap" else _ratio

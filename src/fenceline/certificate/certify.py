@@ -95,6 +95,12 @@ class Certificate:
         best: Verdict = "feasible" if self.reason else "certified"
         return max((best, *(c.verdict for c in self.checks)), key=VERDICTS.index)
 
+    def _repr_html_(self) -> str:
+        """Show the verdict and the bounds in a notebook."""
+        from fenceline.certificate.notebook import certificate_card
+
+        return certificate_card(self)
+
     def __str__(self) -> str:
         word = "feasible (not certified)" if self.status == "feasible" else self.status
         head = f"{word}, at {self.confidence:.0%} confidence on {self.rows} unseen rows"

@@ -10,8 +10,9 @@ import typer
 from typer.core import TyperGroup
 
 from fenceline import __version__
-from fenceline.cli.after import explain, predict, report
+from fenceline.cli.after import explain, open_report, predict, report
 from fenceline.cli.bench import bench
+from fenceline.cli.compare import compare
 from fenceline.cli.export import dossier, export
 from fenceline.cli.fitting import fit, resume
 from fenceline.cli.outcome import INTERRUPTED, WRONG_USE
@@ -78,8 +79,11 @@ def _options(
         typer.echo(context.get_help())
 
 
-for command in (demo, fit, resume, report, predict, explain, export, dossier, bench):
+for command in (
+    demo, fit, resume, report, predict, explain, compare, export, dossier, bench,
+):  # fmt: skip
     app.command()(command)
+app.command("open")(open_report)  # the name of a function of Python's
 
 
 def _fail(message: str) -> None:

@@ -34,6 +34,27 @@ def report(
         typer.launch(path.resolve().as_uri())
 
 
+def open_report(directory: options.RunPath) -> None:
+    """Open the report of a run in the browser, and print where it is; write it if there is none yet.
+
+    Example: fenceline open credit-run
+    """
+    import webbrowser
+
+    from fenceline.cli.outcome import REPORT
+    from fenceline.cli.rundir import open_run
+    from fenceline.report import write_report
+
+    run, path = open_run(directory), directory / REPORT
+    if not path.exists():
+        write_report(run.subject(), path)
+    typer.echo(str(path))
+    try:
+        webbrowser.get().open(path.resolve().as_uri())
+    except webbrowser.Error:
+        typer.echo("There is no browser here; open the file elsewhere.", err=True)
+
+
 def predict(
     directory: options.RunPath,
     data: options.Table = None,
@@ -45,7 +66,7 @@ def predict(
         bool, typer.Option("--proba", help="Also the probability of each class.")
     ] = False,
 ) -> None:
-    """Predict the rows of a table with the model of a run.
+    """Predict the rows of a table with the model of a run; DATA may be - for standard input.
 
     Columns are found by name; the target and others the model does not know are ignored.
 
@@ -53,7 +74,7 @@ def predict(
     """
     from fenceline.cli import show
     from fenceline.cli.rundir import open_run
-    from fenceline.cli.tables import check_writable, read_table, write_table
+    from fenceline.cli.tables import STANDARD_INPUT, check_writable, read_any, write_table
 
     run = open_run(directory)
     if data is None:
@@ -64,8 +85,8 @@ def predict(
         check_writable(out)
     with show.notes():
         model = run.model()
-        table = read_table(data)
-        answers = _predicted(model, features(model, table, data), proba)
+        source = Path(STANDARD_INPUT) if str(data) == "-" else data
+        answers = _predicted(model, features(model, read_any(data), source), proba)
     if out is None:
         typer.echo(answers.to_csv(index=False), nl=False)
     else:

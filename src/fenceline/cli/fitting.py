@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from fenceline.cli import options
-from fenceline.cli.settings import CONFIG, Settings, parse_limits
+from fenceline.cli.settings import CONFIG, Settings, parse_limits, parse_monotone
 from fenceline.cli.spaces import check_asked, find_space
 from fenceline.errors import (
     BudgetError,
@@ -35,6 +35,8 @@ def fit(
     group: options.Groups = None,
     drop: options.Drop = None,
     weight: options.Weight = None,
+    positive: options.Positive = None,
+    monotone: options.Monotone = None,
     space: options.Space = None,
     seconds: options.Seconds = None,
     evaluations: options.Evaluations = None,
@@ -87,6 +89,8 @@ def fit(
         group=tuple(group or ()),
         drop=tuple(drop or ()),
         weight=weight,
+        positive=positive,
+        monotone=tuple(monotone or ()),
         space=space,
         seconds=seconds,
         evaluations=evaluations,
@@ -241,6 +245,8 @@ def make_model(settings: Settings, constraints: list[Constraint], **more: Any) -
         engine=settings.engine,
         limits=parse_limits(settings.limits),
         ensemble=settings.ensemble,
+        positive=settings.positive,
+        monotone=parse_monotone(settings.monotone),
         **more,
     )
 

@@ -36,7 +36,8 @@ class Job:
     def __str__(self) -> str:
         positive = ""
         if self.settings.task == "classification" and len(set(self.y)) == 2:
-            positive = f"; {max(self.y)} counts as positive"
+            chosen = max(self.y) if self.settings.positive is None else self.settings.positive
+            positive = f"; {chosen} counts as positive"
         fence = " and ".join(map(str, self.constraints)) or "no constraint"
         return (
             f"{str(self.settings.task).capitalize()}, because {self.reason}{positive}. {len(self.X)} rows, "

@@ -5,6 +5,8 @@ from typing import Annotated
 
 import typer
 
+from fenceline.cli import completion
+
 Table = Annotated[
     Path | None,
     typer.Argument(
@@ -18,17 +20,27 @@ RunPath = Annotated[
     typer.Argument(metavar="DIR", help="The run directory that fit wrote.", show_default=False),
 ]
 Target = Annotated[
-    str | None, typer.Option(metavar="COLUMN", help="The column to predict.", show_default=False)
+    str | None,
+    typer.Option(
+        metavar="COLUMN",
+        help="The column to predict.",
+        show_default=False,
+        autocompletion=completion.columns,
+    ),
 ]
 Task = Annotated[
     str | None,
-    typer.Option(help="classification or regression; guessed from the target by default."),
+    typer.Option(
+        help="classification or regression; guessed from the target by default.",
+        autocompletion=completion.tasks,
+    ),
 ]
 Objective = Annotated[
     str | None,
     typer.Option(
         help="What to optimise: a scikit-learn scorer or a metric. By default roc_auc for two classes, "
-        "neg_log_loss for more, r2 for numbers."
+        "neg_log_loss for more, r2 for numbers.",
+        autocompletion=completion.metrics,
     ),
 ]
 Constraints = Annotated[
@@ -37,6 +49,7 @@ Constraints = Annotated[
         "--constraint",
         "-c",
         help="What must hold, such as 'latency_us(batch=1000) <= 15'; may be repeated.",
+        autocompletion=completion.metrics,
     ),
 ]
 Groups = Annotated[
@@ -44,20 +57,41 @@ Groups = Annotated[
     typer.Option(
         "--group",
         help="A column whose groups constraints compare: SEX, or with edges 'AGE:20,30,40'; may be repeated.",
+        autocompletion=completion.columns,
     ),
 ]
 Drop = Annotated[
     list[str] | None,
-    typer.Option(help="A column that must not be learnt from, such as an id; may be repeated."),
+    typer.Option(
+        help="A column that must not be learnt from, such as an id; may be repeated.",
+        autocompletion=completion.columns,
+    ),
 ]
 Weight = Annotated[
     str | None,
-    typer.Option(metavar="COLUMN", help="A column that says how much each row counts."),
+    typer.Option(
+        metavar="COLUMN",
+        help="A column that says how much each row counts.",
+        autocompletion=completion.columns,
+    ),
+]
+Positive = Annotated[
+    str | None,
+    typer.Option(metavar="LABEL", help="Which of two classes is positive; the last by default."),
+]
+Monotone = Annotated[
+    list[str] | None,
+    typer.Option(
+        help="A column with which the answer may only grow or only fall: 'income:+1', 'debt:-1'; "
+        "may be repeated.",
+        autocompletion=completion.columns,
+    ),
 ]
 Space = Annotated[
     str | None,
     typer.Option(
-        help="The pipelines: default, paper or small, or package.module:function for a Space of your own."
+        help="The pipelines: default, paper or small, or package.module:function for a Space of your own.",
+        autocompletion=completion.spaces,
     ),
 ]
 Seconds = Annotated[

@@ -15,6 +15,7 @@ from fenceline.problem.printable import printable
 
 FORMAT = 1
 CONFIG = "config.toml"
+_DIRECTIONS = {"+1": 1, "1": 1, "+": 1, "-1": -1, "-": -1}
 TASKS = ("classification", "regression")
 _HEAD = """\
 # Repeats this run: fenceline fit --config {path}
@@ -34,6 +35,8 @@ class Settings:
     group: tuple[str, ...] = ()
     drop: tuple[str, ...] = ()
     weight: str | None = None
+    positive: str | None = None
+    monotone: tuple[str, ...] = ()
     space: str = "default"
     seconds: float | None = None
     evaluations: int | None = None
@@ -64,6 +67,7 @@ class Settings:
                 f"not {self.cv:g}; try --cv 3."
             )
         parse_limits(self.limits)
+        parse_monotone(self.monotone)
 
     @property
     def title(self) -> str:
@@ -141,6 +145,20 @@ def parse_limits(text: str | None) -> Limits | None:
                 f"--limits {text!r}: {value!r} is no number; write it like --limits 'seconds=60'."
             ) from None
     return Limits(**given)
+
+
+def parse_monotone(texts: tuple[str, ...]) -> dict[str, int] | None:
+    """Read ``income:+1`` and ``debt:-1``."""
+    found = {}
+    for text in texts:
+        column, _, sign = text.rpartition(":")
+        if not column or sign.strip() not in _DIRECTIONS:
+            raise DefinitionError(
+                f"--monotone {text!r} cannot be read; write a column and its direction, such as "
+                "--monotone 'income:+1' or --monotone 'debt:-1'."
+            )
+        found[column] = _DIRECTIONS[sign.strip()]
+    return found or None
 
 
 def digest(path: Path) -> str:

@@ -17,6 +17,8 @@ from fenceline.cli.outcome import CERTIFICATE, MODEL, REPORT
 from fenceline.problem.configuration import Choice
 from fenceline.problem.printable import printable
 
+_NARROW = 76
+"""Columns of a terminal below which names of constraints would be squeezed to a few letters."""
 _VERDICTS = {
     "certified": "Certified: the best pipeline inside the fence, confirmed on rows the search never saw.",
     "feasible": "Feasible, not certified: inside the fence as measured, but the error reaches beyond it.",
@@ -73,7 +75,7 @@ def answer(console: Console, summary: dict[str, Any], directory: Path) -> None:
         if summary.get("threshold"):  # runs of older versions have none
             say(console, f"  threshold: {summary['threshold']}")
     if summary["constraints"]:
-        console.print(fence_table(summary))
+        console.print(fence_table(summary, narrow=console.width < _NARROW))
     else:
         score = _score(summary)
         say(console, f"  {score['name']} = {_number(score['searched'])}")
@@ -89,30 +91,36 @@ def _verdict(summary: dict[str, Any]) -> str:
     return f"Feasible, not certified: {reason}." if reason else _VERDICTS[summary["status"]]
 
 
-def fence_table(summary: dict[str, Any]) -> Table:
-    """Return the objective and every constraint, as searched and on unseen rows."""
+def fence_table(summary: dict[str, Any], *, narrow: bool = False) -> Table:
+    """Return the objective and every constraint, as searched and on unseen rows.
+
+    A narrow terminal has room for the values and the verdict; the report has the rest.
+    """
     checks = {c["text"]: c for c in (summary["certificate"] or {}).get("checks", [])}
     rows = (summary["certificate"] or {}).get("rows", 0)
     table = Table(box=box.SIMPLE_HEAD, pad_edge=False, padding=(0, 1, 0, 0))
     table.add_column("", overflow="fold")
-    for heading in ("search", "margin", "price", "unseen", "verdict"):
+    headings = ["search", "margin", "price", "unseen", "verdict"]
+    shown = [h for h in headings if not narrow or h not in ("margin", "price")]
+    for heading in shown:
         table.add_column(heading, justify="right", no_wrap=True)
     score = _score(summary)
     unseen = (score.get("unseen") or {}).get("value")
     # Text, not str: a column called a[/b] is no markup.
-    table.add_row(_text(score["name"]), _number(score["searched"]), "", "", _number(unseen), "")
+    first = {"search": _number(score["searched"]), "unseen": _number(unseen)}
+    table.add_row(_text(score["name"]), *(first.get(heading, "") for heading in shown))
     for line in summary["constraints"]:
         check = checks.get(line["constraint"])
         unseen = _number(check["value"]) if check is not None and rows else ""
         verdict = ("holds" if line["holds"] else "broken") if check is None else check["verdict"]
-        table.add_row(
-            _text(line["constraint"]),
-            _number(line["value"]),
-            _number(line["margin"]),
-            _price(line["price"]),
-            unseen,
-            _text(verdict),
-        )
+        cells: dict[str, str | Text] = {
+            "search": _number(line["value"]),
+            "margin": _number(line["margin"]),
+            "price": _price(line["price"]),
+            "unseen": unseen,
+            "verdict": _text(verdict),
+        }
+        table.add_row(_text(line["constraint"]), *(cells[heading] for heading in shown))
     return table
 
 

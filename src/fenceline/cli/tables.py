@@ -2,10 +2,11 @@
 
 import gzip
 import io
+import sys
 from collections.abc import Callable
 from importlib import import_module
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, BinaryIO
 
 from fenceline.errors import DefinitionError, MissingDependencyError
 
@@ -13,6 +14,7 @@ if TYPE_CHECKING:
     import pandas as pd
 
 KINDS = ".csv, .tsv, .parquet, .feather or .arrow (the first two also with .gz)"
+STANDARD_INPUT = "standard input"
 _ARROW = (".parquet", ".feather", ".arrow")
 _SEPARATORS = ",;\t|"
 _LONGEST_HEADER = 10_000_000
@@ -44,6 +46,11 @@ def read_table(path: Path) -> "pd.DataFrame":
         raise DefinitionError(
             f"{path} is not a table that can be read ({_first_line(problem)}); give {KINDS}."
         ) from problem
+    return _checked(table, path)
+
+
+def _checked(table: "pd.DataFrame", path: object) -> "pd.DataFrame":
+    """Refuse a table without rows, and one with two columns of one name."""
     if not len(table):
         raise DefinitionError(f"{path} has a header and no rows; give a table with rows.")
     table.columns = table.columns.map(str)
@@ -51,6 +58,30 @@ def read_table(path: Path) -> "pd.DataFrame":
     if len(twice):
         raise DefinitionError(f"{path} has two columns {twice[0]!r}; rename one of them.")
     return table
+
+
+def read_any(path: Path) -> "pd.DataFrame":
+    """Read a table from a file, or from standard input if the path is a dash."""
+    return read_stream(sys.stdin.buffer) if str(path) == "-" else read_table(path)
+
+
+def read_stream(stream: BinaryIO) -> "pd.DataFrame":
+    """Read comma-separated values, or other text with a header, from standard input."""
+    import pandas as pd
+
+    content = stream.read()
+    if not content.strip():
+        raise DefinitionError("Standard input is empty; give a table with a header and rows.")
+    try:
+        header = content.split(b"\n", 1)[0].decode("utf-8-sig")
+        separator = max(_SEPARATORS, key=header.count)
+        table = pd.read_csv(io.BytesIO(content), sep=separator, low_memory=False)
+    except (ValueError, pd.errors.ParserError) as problem:
+        raise DefinitionError(
+            f"Standard input is not a table that can be read ({_first_line(problem)}); give text in "
+            "UTF-8, with a header and values between commas."
+        ) from problem
+    return _checked(table, STANDARD_INPUT)
 
 
 def write_table(table: "pd.DataFrame", path: Path) -> None:

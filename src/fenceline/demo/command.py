@@ -1,6 +1,8 @@
 """``fenceline demo``: a model inside a fence on the bundled credit data, from start to certificate."""
 
-from typing import Annotated
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Annotated, Any
 
 import typer
 
@@ -28,6 +30,9 @@ def demo(
     bad_loans: Annotated[
         float, typer.Option(help="Largest share of the bad loans that may be granted.")
     ] = DEFAULT_BAD_LOANS,
+    out: Annotated[
+        Path, typer.Option(metavar="DIR", help="Where the report and the model are written.")
+    ] = Path("fenceline-demo"),
 ) -> None:
     """Decide about 4,454 loan applicants, inside a fence of three constraints.
 
@@ -68,11 +73,32 @@ def demo(
     else:
         display.say(console, f"\n{refusal}")
     display.outside(console, model)
+    display.say(console, "\nWritten")
+    for path, what in _written(model, out, found=refusal is None):
+        display.say(console, f"  {path!s:55} {what}")
     display.next_steps(console)
     if model.result_.ended == "interrupted":
         raise typer.Exit(130)
     if refusal is not None:
         raise typer.Exit(3)
+
+
+def _written(model: Any, out: Path, *, found: bool) -> Iterator[tuple[Path, str]]:
+    """Write the report, and the model if one was found; yield where."""
+    from fenceline.errors import StoreError
+    from fenceline.report import write_report
+
+    try:
+        out.mkdir(parents=True, exist_ok=True)
+        report, file = out / "report.html", out / "model.skops"
+        yield write_report(model, report, title="Who gets a loan?"), "the report, for a browser"
+        if found:
+            model.save(file)
+            yield file, f"the model: fenceline.load({str(file)!r})"
+    except OSError as problem:
+        raise StoreError(
+            f"--out {out} cannot be written ({problem.strerror}); choose another directory."
+        ) from problem
 
 
 def _positive(option: str, value: float, example: str) -> None:

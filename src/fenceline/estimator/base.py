@@ -65,6 +65,8 @@ class FencelineEstimator(CallbackSupportMixin, BaseEstimator):  # type: ignore[m
         search_threshold: bool = True,
         search_emphasis: bool = True,
         ensemble: int | None = None,
+        positive: Any = None,
+        monotone: Mapping[Any, int] | None = None,
         engine: str | Engine | None = None,
         limits: Limits | None = None,
         callbacks: Sequence[Callable[[Progress], None]] = (),
@@ -87,6 +89,8 @@ class FencelineEstimator(CallbackSupportMixin, BaseEstimator):  # type: ignore[m
         self.search_threshold = search_threshold
         self.search_emphasis = search_emphasis
         self.ensemble = ensemble
+        self.positive = positive
+        self.monotone = monotone
         self.engine = engine
         self.limits = limits
         self.callbacks = callbacks
@@ -220,6 +224,28 @@ class FencelineEstimator(CallbackSupportMixin, BaseEstimator):  # type: ignore[m
 
         write(self, path)
 
+    def _html_repr(self) -> str:
+        """Show the model that was delivered in a notebook, above scikit-learn's own diagram."""
+        from sklearn.utils import estimator_html_repr
+
+        diagram = str(estimator_html_repr(self))
+        if not hasattr(self, "best_pipeline_"):
+            return diagram
+        from fenceline.certificate.notebook import model_card
+
+        objective = self.result_.problem.objective
+        certificate = self.certificate_
+        card = model_card(self.best_configuration_, objective, self.best_metrics_, certificate)
+        return f"{card}{diagram}"
+
+    def _repr_html_inner(self) -> str:
+        return self._html_repr()
+
+    def _repr_mimebundle_(self, **kwargs: Any) -> dict[str, str]:
+        """Show the same card, whichever version of scikit-learn asks."""
+        bundle: dict[str, str] = super()._repr_mimebundle_(**kwargs)
+        return bundle | {"text/html": self._html_repr()} if "text/html" in bundle else bundle
+
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
         tags.input_tags.sparse = True
@@ -253,7 +279,9 @@ class FencelineEstimator(CallbackSupportMixin, BaseEstimator):  # type: ignore[m
         self.data_ = describe(best.trial, task.metrics, search)
         self._framed_ = isinstance(task.table.X, pd.DataFrame)
         if self._kind == "classification":
-            self.classes_ = task.table.classes
+            self.classes_ = np.sort(
+                task.table.classes
+            )  # scikit-learn's order, whichever is positive
         searched = self.result_.best is not None  # if not, the search said so already
         if searched and best.certificate is not None and best.certificate.status == "infeasible":
             self._infeasible(

@@ -81,6 +81,16 @@ class FencelineClassifier(ClassifierMixin, FencelineEstimator):  # type: ignore[
         How many votes a committee of pipelines may have. It is chosen among the feasible ones, and
         kept only if it is feasible as a whole and better than the best alone; a quarter of
         `seconds` is spent on it. 0 or None looks for a single pipeline.
+    positive : label, optional
+        Which of two classes is the positive one: the one that precision, recall, error rates,
+        shares selected and the threshold are about. By default the last in order.
+    monotone : mapping of column to 1 or -1, optional
+        Columns with which the answer may only grow or only fall, other things being equal:
+        ``{"income": +1, "debt": -1}``. The answer is the probability of the positive class, or
+        the number predicted. Trees and boosters are told so, linear models are measured for it,
+        and everything else leaves the space, with all steps that mix columns. The constraint
+        ``monotone_violation <= 0`` is added to yours, and is checked on the model that is
+        delivered.
     engine, limits, callbacks
         Where pipelines are measured, what one measurement may use, and who is told: as in
         :func:`fenceline.minimize`. Unless told otherwise, one may take a quarter of `seconds`.

@@ -11,13 +11,15 @@ from fenceline.estimator import validation as check
 from fenceline.estimator.fence import fence, objective_metric
 from fenceline.estimator.second_table import Given
 from fenceline.metrics.metric import PipelineMetric
+from fenceline.metrics.monotone import monotone_constraint
 from fenceline.metrics.ranges import check_bound
 from fenceline.metrics.resources import warn_of_single_rows
 from fenceline.metrics.scores import for_numbers
-from fenceline.metrics.trial import Grouping, Rows, Table, Task, take
+from fenceline.metrics.trial import Grouping, Rows, Table, Task, reversed_order, take
 from fenceline.pipelines.cross_validation import CrossValidation, Folds
 from fenceline.pipelines.fitting import encoders
 from fenceline.pipelines.fitting import group_weights as emphasis
+from fenceline.pipelines.fitting.monotone import monotone_only
 from fenceline.pipelines.fitting.prepare import (
     has_categories,
     preparation,
@@ -67,6 +69,8 @@ class LearningTask:
     """For all that is random."""
     starts: tuple[Configuration, ...] = ()
     """Pipelines with which a search begins."""
+    directions: tuple[int, ...] = ()
+    """For each column, whether the model's own last class, or number, must grow or fall with it."""
 
     def measure(self, search: Rows, fold_seconds: float | None = None) -> CrossValidation:
         """Return what measures pipelines on some of the rows, or say that these are too few."""
@@ -79,6 +83,7 @@ class LearningTask:
             self.seed,
             objective=self.objective if self.computes_threshold else None,
             weighted_groups=self.weighted_groups,
+            directions=self.directions,
             fold_seconds=fold_seconds,
         )
         check.check_splits(measure)
@@ -103,6 +108,12 @@ def pose(estimator: Any, given: Given) -> LearningTask:
     task = check.task_of(estimator, y[counted])
     if task != "regression":
         check.check_class_sizes(y[counted], estimator.cv)
+    positive = check.positive_class(estimator.positive, y[counted], task)
+    moves = check.directions(estimator.monotone, X, task)
+    if moves:
+        constraint, violation = monotone_constraint(moves)
+        constraints.append(constraint)
+        metrics[violation.name] = violation
     objective = objective_metric(estimator.objective, task)
     metrics[objective.name] = objective
     _check_metrics(metrics, task, weights is not None)
@@ -118,11 +129,13 @@ def pose(estimator: Any, given: Given) -> LearningTask:
         task,
         {name: values[counted] for name, values in known.items()},
         None if weights is None else weights[counted],
+        positive,
     )
     warn_of_empty_columns(table.X)
     space = search_space(
         estimator.space, task, weighted=weights is not None, categories=has_categories(table.X)
     )
+    space = monotone_only(space) if moves else space
     # A module of that name is the user's own threshold, or would be confused with it in every table.
     named = any(module.name == MODULE for module in space.modules)
     weighted = emphasis.compared(table, metrics.values())
@@ -144,7 +157,17 @@ def pose(estimator: Any, given: Given) -> LearningTask:
         unseen,
         check.seed(estimator.random_state),
         first,
+        _directions(table, moves),
     )
+
+
+def _directions(table: Table, moves: tuple[tuple[int, int], ...]) -> tuple[int, ...]:
+    """Return the direction of every column as models know it: of the last class in order, or the number."""
+    if not moves:
+        return ()
+    turned = -1 if table.task == "binary" and reversed_order(table.classes) else 1
+    known = dict(moves)
+    return tuple(turned * known.get(i, 0) for i in range(table.X.shape[1]))
 
 
 def search_space(

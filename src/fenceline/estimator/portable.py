@@ -12,6 +12,7 @@ import numpy as np
 from fenceline.certificate.refits import Finalist
 from fenceline.errors import MeasurementError
 from fenceline.inspection import Inspection
+from fenceline.metrics.scorers import Scoring, is_scorer, scorer_text
 from fenceline.pipelines.cross_validation import Finished
 from fenceline.problem.configuration import Choice, Configuration, FrozenParams
 from fenceline.problem.constraint import Constraint
@@ -35,7 +36,9 @@ _ALLOWED = {
     "fenceline.metrics.fairness": "EqualizedOdds ScoreGap SelectionRates SelectionRatio",
     "fenceline.metrics.rates": "ErrorRate",
     "fenceline.metrics.resources": "Latency Memory Size TrainSeconds",
+    "fenceline.metrics.scorers": "ScorerObject",
     "fenceline.metrics.scores": "Loss Robustness Score",
+    "fenceline.metrics.worst_group": "WorstGroup",
     "fenceline.pipelines.fitting.labels": "EncodedLabels",
     "fenceline.pipelines.fitting.prepare_columns": "median to_dense",
     "fenceline.pipelines.fitting.prepare_table": "TablePreparation",
@@ -115,6 +118,10 @@ def portable(value: Any) -> Any:
         return os.fspath(value)
     if isinstance(value, list | tuple):
         return type(value)(portable(item) for item in value)
+    if is_scorer(value):
+        return Forgotten(scorer_text(value))
+    if isinstance(value, Scoring):
+        return Forgotten(value.__name__)
     if dataclasses.is_dataclass(value) and not isinstance(value, type):
         changed = {f.name: portable(getattr(value, f.name)) for f in dataclasses.fields(value)}
         return dataclasses.replace(value, **changed)

@@ -20,7 +20,7 @@ from sklearn.utils.validation import (
     validate_data,
 )
 
-from fenceline.errors import DefinitionError
+from fenceline.errors import DefinitionError, suggestion
 from fenceline.metrics.trial import Rows, Task, find_group
 from fenceline.minimize import check_budget
 from fenceline.pipelines.cross_validation import CrossValidation, Folds, check_folds
@@ -191,6 +191,59 @@ def task_of(estimator: Any, labels: NDArray[Any]) -> Task:
             f"y holds one class only, {classes[0]!r}; a classifier needs at least two classes."
         )
     return "binary" if len(classes) == 2 else "multiclass"
+
+
+def positive_class(given: Any, labels: NDArray[Any], task: Task) -> Any:
+    """Return the label of the positive class as it stands among the labels; None if none was given."""
+    if given is None:
+        return None
+    if task != "binary":
+        raise DefinitionError(
+            f"positive={given!r} is for two classes, and this task is {task}; leave it out."
+        )
+    classes = np.unique(labels)
+    # A text stands for a number, too: a command line has only texts.
+    found = [label for label in classes if label == given] or [
+        label for label in classes if str(label) == str(given)
+    ]
+    if not found:
+        raise DefinitionError(
+            f"positive={given!r} is none of the classes of y; give one of {classes.tolist()!r}."
+        )
+    return found[0]
+
+
+def directions(given: Any, X: Any, task: Task) -> tuple[tuple[int, int], ...]:
+    """Return the columns that have a direction, by position, and 1 or -1."""
+    if given is None:
+        return ()
+    if not isinstance(given, Mapping) or not given:
+        raise DefinitionError(
+            f"monotone must map columns to 1 or -1, such as {{'income': 1}}. Got {given!r}."
+        )
+    if task == "multiclass" or sparse.issparse(X):
+        what = "more than two classes" if task == "multiclass" else "sparse tables"
+        raise DefinitionError(f"monotone is not defined for {what}; leave it out.")
+    names = list(X.columns) if isinstance(X, pd.DataFrame) else list(range(X.shape[1]))
+    found = []
+    for column, direction in given.items():
+        if column not in names:
+            raise DefinitionError(
+                f"monotone: there is no column {column!r}.{suggestion(str(column), map(str, names))}"
+            )
+        if isinstance(direction, bool) or direction not in (1, -1):
+            raise DefinitionError(
+                f"monotone[{column!r}] must be 1 or -1: whether the answer grows or falls with the "
+                f"column. Got {direction!r}."
+            )
+        place = names.index(column)
+        if isinstance(X, pd.DataFrame) and not pd.api.types.is_numeric_dtype(X.iloc[:, place]):
+            raise DefinitionError(
+                f"monotone: the column {column!r} holds no numbers, so it does not grow; leave it out, "
+                "or code it in an order of your own."
+            )
+        found.append((place, int(direction)))
+    return tuple(sorted(found))
 
 
 def check_class_sizes(labels: NDArray[Any], folds: Folds) -> None:

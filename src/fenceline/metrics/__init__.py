@@ -22,6 +22,7 @@ from fenceline.metrics.registry import as_metric, parse
 from fenceline.metrics.resources import latency_us, memory_mb, size_mb, train_seconds
 from fenceline.metrics.scores import loss, robustness, score
 from fenceline.metrics.trial import Table, Trial
+from fenceline.metrics.worst_group import worst_group
 
 __all__ = [
     "PipelineMetric",
@@ -44,4 +45,5 @@ __all__ = [
     "selection_rate_ratio",
     "size_mb",
     "train_seconds",
+    "worst_group",
 ]

@@ -253,16 +253,16 @@ def score_gap(scorer: str, group: str, bins: Sequence[float] | None = None) -> S
     bins : sequence of float, optional
         Edges that cut a column of numbers into groups.
     """
-    name, edges = scorer_name(scorer), _edges(bins)
-    return ScoreGap(_name("score_gap", [name], group, edges), group, edges, name)
+    name, edges = scorer_name(scorer), edges_of(bins)
+    return ScoreGap(named("score_gap", [name], group, edges), group, edges, name)
 
 
 def demographic_parity_difference(
     group: str, bins: Sequence[float] | None = None
 ) -> SelectionRates:
     """Return the largest difference between groups in the share predicted positive (0 to 1)."""
-    edges = _edges(bins)
-    name = _name("demographic_parity_difference", [], group, edges)
+    edges = edges_of(bins)
+    name = named("demographic_parity_difference", [], group, edges)
     return SelectionRates(name, group, edges)
 
 
@@ -271,17 +271,17 @@ def selection_rate_ratio(group: str, bins: Sequence[float] | None = None) -> Sel
 
     The four-fifths rule is ``selection_rate_ratio("sex") >= 0.8``.
     """
-    edges = _edges(bins)
-    return SelectionRatio(_name("selection_rate_ratio", [], group, edges), group, edges)
+    edges = edges_of(bins)
+    return SelectionRatio(named("selection_rate_ratio", [], group, edges), group, edges)
 
 
 def equalized_odds_difference(group: str, bins: Sequence[float] | None = None) -> EqualizedOdds:
     """Return the larger of the gaps between groups in true- and false-positive rate (0 to 1)."""
-    edges = _edges(bins)
-    return EqualizedOdds(_name("equalized_odds_difference", [], group, edges), group, edges)
+    edges = edges_of(bins)
+    return EqualizedOdds(named("equalized_odds_difference", [], group, edges), group, edges)
 
 
-def _name(metric: str, arguments: list[str], group: object, bins: tuple[float, ...]) -> str:
+def named(metric: str, arguments: list[str], group: object, bins: tuple[float, ...]) -> str:
     """Write a metric so that it can be parsed again."""
     if not isinstance(group, str) or not group or _RESERVED & set(group):
         raise DefinitionError(
@@ -292,7 +292,8 @@ def _name(metric: str, arguments: list[str], group: object, bins: tuple[float, .
     return f"{metric}({','.join([*arguments, group, *cuts])})"
 
 
-def _edges(bins: Sequence[float] | NDArray[np.float64] | None) -> tuple[float, ...]:
+def edges_of(bins: Sequence[float] | NDArray[np.float64] | None) -> tuple[float, ...]:
+    """Return bins as they are kept, or say what they must be."""
     if bins is None:
         return ()
     edges = tuple(float(edge) for edge in bins)

@@ -18,8 +18,8 @@ from fenceline.problem.constraint import Metric
 Parts: TypeAlias = NDArray[np.float64]
 """What a metric is made of: one number, or one for each group."""
 
-Contrast: TypeAlias = Literal["none", "gap", "ratio"]
-"""One part as it is, the largest minus the smallest, or the smallest divided by the largest."""
+Contrast: TypeAlias = Literal["none", "gap", "ratio", "worst"]
+"""One part as it is, the largest minus the smallest, the smallest divided by the largest, or the smallest."""
 
 
 REACH = 2.5
@@ -143,7 +143,9 @@ class PipelineMetric(Metric, ABC):
         one, other = np.triu_indices(value.shape[-1], 1)
         first, second = value[..., one], value[..., other]
         high, low = np.maximum(first, second), np.minimum(first, second)
-        if self.contrast == "ratio":
+        if self.contrast == "worst":
+            distance, error = -value, np.sqrt(variance)
+        elif self.contrast == "ratio":
             above = np.where(first >= second, variance[..., one], variance[..., other])
             below = variance[..., one] + variance[..., other] - above
             with np.errstate(divide="ignore", invalid="ignore"):

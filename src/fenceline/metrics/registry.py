@@ -12,6 +12,8 @@ from fenceline.metrics import fairness, rates, resources, scores
 from fenceline.metrics.custom import CustomConstraint, custom
 from fenceline.metrics.metric import PipelineMetric
 from fenceline.metrics.names import elsewhere, metric_of, scorer_of, spoken
+from fenceline.metrics.scorers import is_scorer, scorer_object
+from fenceline.metrics.worst_group import worst_group
 from fenceline.problem.constraint import Constraint
 
 _METRICS: dict[str, Callable[..., PipelineMetric]] = {
@@ -27,6 +29,7 @@ _METRICS: dict[str, Callable[..., PipelineMetric]] = {
         fairness.demographic_parity_difference,
         fairness.equalized_odds_difference,
         fairness.selection_rate_ratio,
+        worst_group,
         scores.robustness,
         scores.loss,
     )
@@ -93,7 +96,7 @@ def _hint(name: str) -> str:
 
 
 def as_metric(given: object) -> PipelineMetric:
-    """Return the metric behind a metric, a constraint, a text, or a function."""
+    """Return the metric behind a metric, a constraint, a text, a scorer object, or a function."""
     if isinstance(given, PipelineMetric):
         return given
     if isinstance(given, CustomConstraint) and given.of is not None:
@@ -102,6 +105,9 @@ def as_metric(given: object) -> PipelineMetric:
         return parse(given.metric)
     if isinstance(given, str):
         return parse(given)
+    if is_scorer(given):
+        found = scorer_object(given)
+        return parse(found) if isinstance(found, str) else found
     return custom(given)  # type: ignore[arg-type] # it says what is wrong if it is no function
 
 

@@ -16,6 +16,7 @@ from fenceline.metrics.decisions import Floats, Sweep, confusion, score_sweep
 from fenceline.metrics.metric import Parts, PipelineMetric
 from fenceline.metrics.names import error_name, natural, scorer_of, spoken
 from fenceline.metrics.ranges import ANY, SHARE, Range
+from fenceline.metrics.scorers import is_scorer, scorer_object
 from fenceline.metrics.trial import Grouping, Rows, Trial
 from fenceline.problem.objective import bounded
 
@@ -244,16 +245,20 @@ class Robustness(PipelineMetric):
         return Sweep(plain - noisy, np.full(plain.shape, np.nan))
 
 
-def score(scorer: str) -> Score | Loss:
+def score(scorer: Any) -> PipelineMetric:
     """Return a scikit-learn scorer as a metric: ``score("roc_auc") >= 0.8``, ``score("mae") <= 1.7``.
 
     Parameters
     ----------
-    scorer : str
-        A name of :func:`sklearn.metrics.get_scorer_names`, whose value is the scorer's own, so
+    scorer : str or scorer object
+        What ``make_scorer`` made: larger is better, as everywhere in scikit-learn. Or a name of
+        :func:`sklearn.metrics.get_scorer_names`, whose value is the scorer's own, so
         ``neg_log_loss`` is at most 0; or what people call it, such as ``auc``. Errors by their
         names (``mae``, ``rmse``, ``log_loss``) are errors: at least 0, and smaller is better.
     """
+    if is_scorer(scorer):
+        made = scorer_object(scorer)
+        return score(made) if isinstance(made, str) else made
     name = scorer_name(scorer)
     found = Score(name, name)
     error = error_name(scorer)

@@ -36,6 +36,8 @@ class Table:
         One value per row and name.
     weights : array, optional
         How much each row counts, more than 0; all the same if None.
+    positive : label, optional
+        Which of two classes is the positive one; the last in order if None.
     """
 
     X: Any
@@ -43,18 +45,22 @@ class Table:
     task: Task
     groups: Mapping[str, NDArray[Any]] = field(default_factory=dict)
     weights: NDArray[np.float64] | None = None
+    positive: Any = None
 
     @cached_property
     def classes(self) -> NDArray[Any]:
-        """The classes in order; in a binary task the last is the positive one."""
-        return np.unique(self.y)
+        """The classes in order, but that the positive one of two is always the last."""
+        found = np.unique(self.y)
+        if self.positive is not None and self.task == "binary" and found[0] == self.positive:
+            return found[::-1]
+        return found
 
     @cached_property
     def target(self) -> NDArray[Any]:
         """The labels as metrics use them: the positions of classes, or numbers."""
         if self.task == "regression":
             return self.y
-        return np.searchsorted(self.classes, self.y)
+        return positions(self.classes, self.y)
 
     def take(self, rows: Rows) -> "Table":
         """Return some of the rows; the classes stay those of all."""
@@ -62,7 +68,7 @@ class Table:
             return self  # a search without a fence has all rows, and a large table stays one
         groups = {name: values[rows] for name, values in self.groups.items()}
         weights = None if self.weights is None else self.weights[rows]
-        part = Table(take(self.X, rows), self.y[rows], self.task, groups, weights)
+        part = Table(take(self.X, rows), self.y[rows], self.task, groups, weights, self.positive)
         part.__dict__["classes"] = self.classes
         return part
 
@@ -228,10 +234,13 @@ class Answers(BaseEstimator):  # type: ignore[misc] # scikit-learn is untyped
         if method not in self._known:
             answer = np.asarray(getattr(self.pipeline, method)(self.X))
             if method == "predict" and self.classes is not None:
-                answer = np.searchsorted(self.classes, answer)
+                answer = positions(self.classes, answer)
             elif not np.isfinite(answer).all():
                 # Scorers that rank or round would make a number of it all the same.
                 raise MeasurementError(f"The pipeline's {method} is not finite for some rows.")
+            elif self.classes is not None and reversed_order(self.classes):
+                # The pipeline keeps to the order of the labels.
+                answer = answer[:, ::-1] if method == "predict_proba" else -answer
             self._known[method] = answer
         return self._known[method]
 
@@ -255,6 +264,18 @@ class Answers(BaseEstimator):  # type: ignore[misc] # scikit-learn is untyped
     def decision_function(self, at: Rows) -> NDArray[Any]:
         """Return decision values for rows, by position."""
         return self._ask("decision_function")[at]
+
+
+def reversed_order(classes: NDArray[Any]) -> bool:
+    """Tell whether of two classes the first in order is the positive one."""
+    return len(classes) == 2 and bool(classes[0] > classes[1])
+
+
+def positions(classes: NDArray[Any], labels: NDArray[Any]) -> NDArray[np.intp]:
+    """Return the place of each label among the classes."""
+    if reversed_order(classes):
+        return 1 - np.searchsorted(classes[::-1], labels)
+    return np.searchsorted(classes, labels)
 
 
 def take(X: Any, rows: Rows) -> Any:

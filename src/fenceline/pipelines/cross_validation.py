@@ -5,7 +5,7 @@ import warnings
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
-from typing import Any, TypeAlias
+from typing import Any, ClassVar, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
@@ -89,6 +89,7 @@ class CrossValidation:
     cache_megabytes: float = field(default=CACHE_MEGABYTES, compare=False)
     objective: str | None = None
     weighted_groups: tuple[Grouping, ...] | None = None
+    directions: tuple[int, ...] = ()
     fold_seconds: float | None = field(default=None, repr=False)
 
     def __post_init__(self) -> None:
@@ -184,6 +185,7 @@ class CrossValidation:
             table.X.shape[1],
             random_state=self.random_state,
             positive=None if table.task == "regression" else table.classes[-1],
+            directions=self.directions,
         )
         weights = None if table.weights is None else table.weights[train]
         fold = Fold(table.X, table.y[train], setting, self.preparation, weights, train, valid)
@@ -239,6 +241,9 @@ class Finished:
     """Stands in a result for what measured it: the data of the search are not kept with a model."""
 
     metrics: tuple[str, ...]
+
+    delivered_elsewhere: ClassVar[bool] = True
+    """The model that came out of the search need not be the best of it."""
 
     def __call__(self, configuration: Configuration) -> Mapping[str, float]:
         """Refuse to measure."""

@@ -294,7 +294,7 @@ def _vote(table: Table, pipelines: Sequence[Any], votes: Sequence[int]) -> Any:
     else:
         voter = VotingClassifier(named, voting="soft", weights=list(votes))
         voter.le_ = LabelEncoder().fit(table.classes)
-        voter.classes_ = table.classes
+        voter.classes_ = np.sort(table.classes)
     voter.estimators_ = list(pipelines)
     voter.named_estimators_ = Bunch(**dict(named))
     return voter
@@ -317,7 +317,9 @@ def _can_vote(trial: Trial) -> bool:
     if trial.table.task == "regression":
         return True
     known = getattr(trial.pipeline, "classes_", ())
-    return hasattr(trial.pipeline, "predict_proba") and np.array_equal(known, trial.table.classes)
+    return hasattr(trial.pipeline, "predict_proba") and np.array_equal(
+        known, np.sort(trial.table.classes)
+    )
 
 
 def _same_rows(trial: Trial, pipeline: Any, train_seconds: float) -> Trial:

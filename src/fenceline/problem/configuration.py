@@ -40,7 +40,7 @@ class Choice:
         return f"{self.algorithm}({inside})" if inside else self.algorithm
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, repr=False)
 class Configuration(Mapping[str, Choice]):
     """One pipeline: a mapping from module name to :class:`Choice`. Made by a :class:`Space`."""
 
@@ -70,6 +70,9 @@ class Configuration(Mapping[str, Choice]):
     def _shown(self, slot: Slot) -> Choice | None:
         choice = self[slot.name]
         return None if choice.algorithm == NONE else choice
+
+    def __repr__(self) -> str:
+        return f"<Configuration {self}>"
 
     @property
     def key(self) -> str:

@@ -1,15 +1,22 @@
-"""A result as a small card of HTML, for notebooks; every text in it is escaped."""
+"""Small cards of HTML for notebooks: a verdict, a few facts, a table; every text in them is escaped."""
 
 import math
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 
 from markupsafe import Markup
 
 from fenceline.result.margins import Standing
 
-_SYMBOLS = {"feasible": "✓", "infeasible": "✕", "failed": "✕", "empty": "–"}
+_SYMBOLS = {"certified": "✓", "feasible": "○", "infeasible": "✕", "failed": "✕", "empty": "–"}
+_COLOURS = {
+    "certified": "#2f7d68",
+    "feasible": "#b7791f",
+    "infeasible": "#b3413a",
+    "failed": "#b3413a",
+}
+"""Green is for what is certified alone: measured inside the fence is amber."""
 # Inline, because a notebook may strip style elements; colours that read on light and on dark.
-_CARD = "border:1px solid #8885;border-left:4px solid #2f7d68;border-radius:6px;padding:.8em 1em;max-width:52em"
+_CARD = "border:1px solid #8885;border-left:4px solid {};border-radius:6px;padding:.8em 1em;max-width:52em"
 _CELL = "text-align:left;padding:.15em 1em .15em 0;font-variant-numeric:tabular-nums"
 
 
@@ -25,24 +32,43 @@ def card(status: str, message: str, facts: str, fence: Sequence[Standing]) -> st
     fence : sequence of Standing
         How the pipeline of the message stands to every constraint; empty if there is none.
     """
-    head = Markup("<strong>{} {}</strong> <span>{}</span><p>{}</p>").format(
-        _SYMBOLS.get(status, "–"), status.capitalize(), facts, message
-    )
-    return str(Markup('<div style="{}">{}{}</div>').format(_CARD, head, _table(fence)))
-
-
-def _table(fence: Sequence[Standing]) -> Markup:
-    if not fence:
-        return Markup("")
     titles = ("Constraint", "Value", "Margin", "Holds", "Price")
-    head = Markup("").join(Markup('<th style="{}">{}</th>').format(_CELL, t) for t in titles)
-    rows = Markup("").join(
-        Markup("<tr>{}</tr>").format(
-            Markup("").join(Markup('<td style="{}">{}</td>').format(_CELL, v) for v in _cells(s))
-        )
-        for s in fence
+    # A search knows no unseen rows: inside the fence as measured is all that it can say.
+    shown = "certified" if status == "feasible" else status
+    return box(shown, status.capitalize(), facts, [message], titles, map(_cells, fence))
+
+
+def box(
+    status: str,
+    title: str,
+    facts: str,
+    lines: Iterable[str],
+    titles: Sequence[str] = (),
+    rows: Iterable[Sequence[str]] = (),
+) -> str:
+    """Return a card with a title, some lines of text, and a table if it has rows."""
+    style = _CARD.format(_COLOURS.get(status, "#8888"))
+    head = Markup("<strong>{} {}</strong> <span>{}</span>").format(
+        _SYMBOLS.get(status, "–"), title, facts
     )
-    return Markup("<table><thead><tr>{}</tr></thead><tbody>{}</tbody></table>").format(head, rows)
+    text = Markup("").join(Markup("<p>{}</p>").format(line) for line in lines if line)
+    return str(
+        Markup('<div style="{}">{}{}{}</div>').format(style, head, text, _table(titles, rows))
+    )
+
+
+def _table(titles: Sequence[str], rows: Iterable[Sequence[str]]) -> Markup:
+    body = Markup("").join(Markup("<tr>{}</tr>").format(_row("td", row)) for row in rows)
+    if not body:
+        return Markup("")
+    return Markup("<table><thead><tr>{}</tr></thead><tbody>{}</tbody></table>").format(
+        _row("th", titles), body
+    )
+
+
+def _row(tag: str, cells: Sequence[str]) -> Markup:
+    cell = Markup(f'<{tag} style="{{}}">{{}}</{tag}>')
+    return Markup("").join(cell.format(_CELL, value) for value in cells)
 
 
 def _cells(s: Standing) -> tuple[str, ...]:

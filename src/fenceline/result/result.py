@@ -25,7 +25,7 @@ Ending: TypeAlias = Literal["evaluations", "seconds", "exhausted", "finished", "
 """Why a run stopped: a budget, no pipeline left, the algorithm's own end, or Ctrl-C."""
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Result:
     """Everything measured in a run, in order, and what follows from it."""
 
@@ -39,6 +39,9 @@ class Result:
     """Seconds after the start at which each evaluation finished."""
     suggest_seconds: Sequence[float] = field(default=(), repr=False)
     """Seconds the algorithm spent before each submission."""
+
+    def __repr__(self) -> str:
+        return f"<Result {self.status}: {self.counted} in {self.seconds:.3g} s. {self.message}>"
 
     @cached_property
     def best(self) -> Evaluation | None:
@@ -204,6 +207,10 @@ class Result:
             else ()
         )
         spent = f"{self.counted} in {self.seconds:.0f} s"
-        return card(
-            self.status, self.message, f"{spent}, {self.feasible_fraction:.0%} feasible", fence
-        )
+        facts = f"{spent}, {self.feasible_fraction:.0%} feasible"
+        message = self.message
+        if self.best is not None and getattr(self.problem.measure, "delivered_elsewhere", False):
+            message += (
+                " This is the best by the search; the model's own card shows what was delivered."
+            )
+        return card(self.status, message, facts, fence)

@@ -17,6 +17,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from typing import Any, TypeAlias
 
+import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 from sklearn.pipeline import Pipeline
@@ -25,6 +26,7 @@ from fenceline.errors import MeasurementError
 from fenceline.metrics.trial import Rows, take
 from fenceline.pipelines.fitting.arrange import Step, algorithms, arranged, make_step, text
 from fenceline.pipelines.fitting.encoders import encoding, split_encoder
+from fenceline.pipelines.fitting.monotone import signs_reaching, told
 from fenceline.pipelines.fitting.thresholds import decide_at, split_threshold
 from fenceline.pipelines.fitting.weights import Weights, fit_model, fit_transform, takes_weights
 from fenceline.pipelines.spaces.operators import Setting
@@ -237,6 +239,9 @@ def _concluded(prefix: Prefix, module: str, part: Step, fold: Fold) -> Prefix:
     """Fit what predicts; nothing comes out of it for a next step."""
     setting = replace(_reaching(fold.setting, prefix.X), categories=_categories(prefix))
     model = make_step(part, setting)
+    if setting.directions:
+        wanted = np.array(setting.directions)
+        model = told(model, signs_reaching(prefix.steps, wanted, setting.columns))
     prefix = _own(prefix, part)
     weights = fold.weights
     if fold.model_weights is not None and takes_weights(model):

@@ -154,6 +154,11 @@ class TablePreparation(TransformerMixin, BaseEstimator):  # type: ignore[misc] #
         return np.asarray(made, dtype=object)
 
     @property
+    def number_places_(self) -> list[int]:
+        """Which columns of the table the first columns made are, one for one."""
+        return list(self._index.places.numbers)
+
+    @property
     def native_(self) -> list[int]:
         """The columns made that hold codes of a few categories, in no meaningful order."""
         if self.encoder != "ordinal":

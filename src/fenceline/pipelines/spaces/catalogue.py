@@ -16,6 +16,9 @@ _SPACES: dict[str, Callable[[Task], Space]] = {
     "small": small_space,
 }
 
+NAMES = tuple(_SPACES)
+"""What spaces are called."""
+
 
 def named_space(name: str, task: Task = "binary") -> Space:
     """Return a space by name.

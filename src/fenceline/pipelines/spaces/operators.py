@@ -48,6 +48,8 @@ class Setting:
     """The label of the positive class, where there are two."""
     categories: tuple[int, ...] = ()
     """Columns that hold codes of categories, in no meaningful order."""
+    directions: tuple[int, ...] = ()
+    """For each column of the table, 1 or -1 if answers must grow or fall with it; empty for none."""
 
     def kind(self, module: Any, stem: str) -> Any:
         """Return the classifier or the regressor of a pair, as the task needs."""
