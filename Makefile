@@ -13,7 +13,7 @@ AUTOML_READY := $(AUTOML)/.ready
 export OMP_NUM_THREADS := 1
 export OPENBLAS_NUM_THREADS := 1
 
-.PHONY: help demo test check format docs soak dist clean bench-surrogate bench-paper-artificial bench-optimiser bench-constraints bench-ablation bench-first-feasible bench-engine bench-prefix bench-memory bench-long-run bench-automl bench-decisions bench-fences bench-newcomer bench-certificates learn-starts
+.PHONY: help demo test check format docs soak dist clean bench-surrogate bench-paper-artificial bench-optimiser bench-constraints bench-ablation bench-first-feasible bench-engine bench-prefix bench-memory bench-long-run bench-automl bench-decisions bench-fences bench-newcomer bench-certificates bench-solvers bench-paper-tables learn-starts
 help:  ## list the targets
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | awk -F ':.*## ' '{printf "  make %-24s %s\n", $$1, $$2}'
 
@@ -80,6 +80,12 @@ bench-surrogate: $(PEERS_READY)  ## our GP against scikit-learn's and scikit-opt
 
 bench-paper-artificial: $(PEERS_READY)  ## the paper's figures 1a-d and rho, in under 20 minutes
 	@$(PEERS)/bin/python -m benchmarks.paper_artificial $(ARGS)
+
+bench-paper-tables: $(PEERS_READY)  ## the paper's appendix E on its eight sets, at a smaller budget (resumes; ../shared/data)
+	@$(PEERS)/bin/python -m benchmarks.paper_tables $(ARGS)
+
+bench-solvers: $(READY)  ## every solver of ADMM on problems of every kind, some minutes on one core
+	@$(BIN)/python -m benchmarks.solvers $(ARGS)
 
 bench-optimiser: $(PEERS_READY)  ## the default against Optuna, SMAC3, Hyperopt and the ablation
 	@$(PEERS)/bin/python -m benchmarks.optimiser $(ARGS)

@@ -28,14 +28,20 @@ from benchmarks.claims import Claim, adaptive_claim, rho_claim, rival_claim, war
 from benchmarks.harness import Curve, Job, read, run_all, write_csv, write_records
 from benchmarks.incumbents import Comparison, Runs, compare, quartiles, time_grid
 from benchmarks.plots import Band, plot_incumbents
-from fenceline import ADMM, Adaptive, Fixed
+from fenceline import ADMM, Adaptive, Fixed, StructuredBO
 from fenceline.baselines import JointBO, OptunaTPE, RandomSearch
 from fenceline.minimize import SearchAlgorithm
 from fenceline.problems import artificial
-from fenceline.search.admm.solvers import Bayesian
+from fenceline.search.admm.solvers import (
+    Bayesian,
+    DirectSearch,
+    Planning,
+    TreeSearch,
+    TrustRegion,
+)
 
-# 19 curves x 10 problems x 10 s on two processes: 16 minutes, and one for what overruns.
-SECONDS, SEEDS = 10.0, 10
+# 24 curves x 10 problems x 8 s on two processes: 16 minutes, and one for what overruns.
+SECONDS, SEEDS = 8.0, 10
 PAPER_SECONDS, PAPER_SEEDS = 1024.0, 30
 UNDISTURBED = 0.9
 """Share of a core below which the clock measured other programs too."""
@@ -62,6 +68,14 @@ SPLIT = [
     _paper("AdADMM-F16(BO,BO)", z=Bayesian(), precision=F16),
 ]
 CUSTOM = [_paper("AdADMM-F8(BO,Ba)", precision=F8), _paper("AdADMM-F16(BO,Ba)", precision=F16)]
+# Solvers of looks are not among them: fewer rows would save nothing on this objective.
+OTHERS = [
+    _paper("AdADMM-F8(TR,Ba)", theta=TrustRegion(), precision=F8),
+    _paper("AdADMM-F8(DS,Ba)", theta=DirectSearch(), precision=F8),
+    _paper("AdADMM-F8(BO,Tree)", z=TreeSearch(), precision=F8),
+    _paper("AdADMM-F8(BO,Plan)", z=Planning(), precision=F8),
+]
+DEFAULT = Curve("StructuredBO, the default", StructuredBO)
 WARM = [
     _paper("AdADMM-F8(BO*,Ba)", precision=F8, warm=True),
     _paper("AdADMM-F16(BO*,Ba)", precision=F16, warm=True),
@@ -75,7 +89,7 @@ RIVALS = [
     Curve("TPE, Optuna", OptunaTPE, needs="optuna"),
     Curve("random search", RandomSearch, restart_after=100_000),
 ]
-CURVES = [*CUSTOM, *SPLIT, *RIVALS, *WARM, *FIXED, *RHO]
+CURVES = [*CUSTOM, *OTHERS, DEFAULT, *SPLIT, *RIVALS, *WARM, *FIXED, *RHO]
 
 
 @dataclass(frozen=True, slots=True)
@@ -90,7 +104,7 @@ class Figure:
 FIGURES = [
     Figure("1a-fixed-adaptive", "1a: fixed and adaptive precision", [*SPLIT, *FIXED]),
     Figure("1b-split-joint", "1b: split and joint", [*SPLIT, *RIVALS]),
-    Figure("1c-custom-solvers", "1c: custom solvers", [*CUSTOM, *RIVALS]),
+    Figure("1c-custom-solvers", "1c: custom solvers", [*CUSTOM, *OTHERS, DEFAULT, *RIVALS]),
     Figure("1d-cold-warm", "1d: cold and warm start", [*CUSTOM, *WARM]),
     Figure("rho", "Sensitivity to rho", [CUSTOM[0], *RHO]),
 ]
@@ -113,6 +127,8 @@ def judge(runs: Runs, seconds: float) -> tuple[list[Claim], list[Comparison]]:
     for figure, curves, speedup, improvement in (
         (split, SPLIT, 120, 17),
         (custom, CUSTOM, 100, 15),
+        # "Any solver can be plugged in": each is asked what the paper asks of its own.
+        (custom, OTHERS, 100, 15),
     ):
         for curve in curves:
             for rival in (r for r in RIVALS if r.name in runs):

@@ -101,6 +101,7 @@ PACKAGES = [
     "pipelines",
     "plots",
     "search.admm.solvers",
+    "solvers",
     "baselines",
     "evaluation",
     "export",

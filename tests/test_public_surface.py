@@ -4,7 +4,7 @@ NAMES = """
 ADMM Adaptive Algorithm Categorical Choice Configuration Constraint Evaluation
 FencelineClassifier FencelineRegressor Fixed Grammar Integer Limits Module Problem Real Result Space
 StructuredBO
-baselines data forbid load metric metrics minimize order pipelines plots problems report
+baselines data forbid load metric metrics minimize order pipelines plots problems report solvers
 """
 
 

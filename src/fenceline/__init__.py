@@ -19,7 +19,7 @@ from fenceline.search.precision import Adaptive, Fixed
 from fenceline.search.structured.search import StructuredBO
 
 if TYPE_CHECKING:
-    from fenceline import baselines, data, metrics, pipelines, plots, problems, report
+    from fenceline import baselines, data, metrics, pipelines, plots, problems, report, solvers
     from fenceline.estimator.estimators import FencelineClassifier, FencelineRegressor
     from fenceline.estimator.files import load
 
@@ -58,6 +58,7 @@ __all__ = [
     "plots",
     "problems",
     "report",
+    "solvers",
 ]
 
 _LATER = {
@@ -66,7 +67,7 @@ _LATER = {
     "load": "fenceline.estimator.files",
 }
 
-_ROOMS = ("baselines", "data", "metrics", "pipelines", "plots", "problems", "report")
+_ROOMS = ("baselines", "data", "metrics", "pipelines", "plots", "problems", "report", "solvers")
 
 
 def __getattr__(name: str) -> Any:

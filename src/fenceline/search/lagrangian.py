@@ -45,7 +45,7 @@ class Scales:
 
         A bound of zero says nothing about its metric's size, so there the spread decides.
         """
-        measured = [e for e in history if e.ok]
+        measured = [e for e in history if e.ok and not e.look]
         return cls(
             _spread([e.objective for e in measured]),
             np.array(

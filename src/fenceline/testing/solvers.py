@@ -1,5 +1,6 @@
 """What every solver of a sub-problem must do, as tests to inherit."""
 
+import threading
 from collections.abc import Callable, Sequence
 from itertools import islice
 from typing import Any, ClassVar, TypeAlias, cast
@@ -11,7 +12,7 @@ from numpy.typing import NDArray
 from fenceline.errors import DefinitionError
 from fenceline.problem.parameter import Categorical, Integer, Parameter, Real
 from fenceline.search.admm.solvers import Random, Solver
-from fenceline.search.admm.solvers.protocol import Merits, Points
+from fenceline.search.admm.solvers.protocol import Look, Merits, Points, Shares
 
 Point: TypeAlias = NDArray[np.float64]
 Formula: TypeAlias = Callable[[Points], Merits]
@@ -21,16 +22,35 @@ Formula: TypeAlias = Callable[[Points], Merits]
 class FakeSubproblem:
     """A sub-problem that knows what it is told: a list of points, their merits, and what is pending."""
 
-    def __init__(self, parameters: Sequence[Parameter], pending: Points | None = None) -> None:
+    def __init__(
+        self,
+        parameters: Sequence[Parameter],
+        pending: Points | None = None,
+        fidelities: Sequence[float] = (),
+    ) -> None:
         self.parameters = tuple(parameters)
+        self.fidelities = tuple(fidelities)
         self._points = np.empty((0, len(self.parameters)))
         self._merits = np.empty(0)
         self._pending = self._points if pending is None else pending
+        self._looks = self._points, self._merits, self._merits
 
-    def tell(self, points: Points, merits: Merits) -> None:
-        """Add observations."""
+    def tell(self, points: Points, merits: Merits, share: float = 1.0) -> None:
+        """Add observations, or looks with a share of the rows."""
+        if share < 1.0:
+            seen, worth, shares = self._looks
+            self._looks = (
+                np.vstack([seen, points]),
+                np.concatenate([worth, merits]),
+                np.concatenate([shares, np.full(len(merits), share)]),
+            )
+            return
         self._points = np.vstack([self._points, points])
         self._merits = np.concatenate([self._merits, merits])
+
+    def looks(self) -> tuple[Points, Merits, Shares]:
+        """Return the looks that were told."""
+        return self._looks
 
     def observed(self) -> tuple[Points, Merits]:
         """Return the arrays themselves, not copies: a solver that writes to them is found out."""
@@ -113,7 +133,10 @@ class SolverSuite:
         integers instead.
     beats_random : int
         After how many proposals it claims to be no worse than random search on an easy problem;
-        0, the default, claims nothing.
+        0, the default, claims nothing. A look counts as its share.
+    fidelities : tuple of float
+        For a solver that lives on looks, the shares it is offered. It must refuse a sub-problem
+        without any.
 
     Examples
     --------
@@ -129,6 +152,7 @@ class SolverSuite:
     solver: ClassVar[Any]
     continuous: ClassVar[bool] = True
     beats_random: ClassVar[int] = 0
+    fidelities: ClassVar[tuple[float, ...]] = ()
 
     @pytest.mark.parametrize("situation", SITUATIONS)
     @pytest.mark.parametrize("parameters", PARAMETERS)
@@ -137,8 +161,9 @@ class SolverSuite:
     ) -> None:
         """Whatever is known, a proposal is a point that can be measured."""
         task = self._situation(parameters, situation)
-        for point in islice(self._make().proposals(task, _rng()), 3):
-            _check(point, task.parameters)
+        for proposed in islice(self._make().proposals(task, _rng()), 3):
+            _check(_point(proposed), task.parameters)
+            assert _share(proposed) in (*task.fidelities, 1.0)
 
     @pytest.mark.parametrize("parameters", PARAMETERS)
     def test_equal_seeds_give_equal_proposals(self, parameters: str) -> None:
@@ -162,13 +187,14 @@ class SolverSuite:
         """A solver is a record of settings: what a search learns lives in its generator."""
         solver, parameters = self._make(), self._parameters("mixed")
         settings = repr(solver)
-        tasks = [FakeSubproblem(parameters), FakeSubproblem(parameters)]
+        tasks = [self._task(parameters), self._task(parameters)]
         searches = [solver.proposals(task, _rng()) for task in tasks]
         for _ in range(9):
-            points = [next(search) for search in searches]
+            proposed = [next(search) for search in searches]
+            points = [_point(each) for each in proposed]
             np.testing.assert_array_equal(points[0], points[1])
-            for task, point in zip(tasks, points, strict=True):
-                task.tell(point[None], _bowl(point[None]))
+            for task, point, each in zip(tasks, points, proposed, strict=True):
+                task.tell(point[None], _bowl(point[None]), _share(each))
         assert repr(solver) == settings
 
     @pytest.mark.parametrize("parameters", ["no parameter", "one category", "one value each"])
@@ -179,8 +205,8 @@ class SolverSuite:
 
     def test_proposals_never_end_while_every_pipeline_fails(self) -> None:
         """Nothing is observed then, for there is no merit to show."""
-        task = FakeSubproblem(self._parameters("mixed"))
-        points = list(islice(self._make().proposals(task, _rng()), 50))
+        task = self._task(self._parameters("mixed"))
+        points = [_point(each) for each in islice(self._make().proposals(task, _rng()), 50)]
         assert len({point.tobytes() for point in points}) > 1, "the same point over and over"
         for point in points:
             _check(point, task.parameters)
@@ -197,24 +223,42 @@ class SolverSuite:
 
     def test_a_proposal_is_not_changed_afterwards(self) -> None:
         """Callers keep the points they were given."""
-        task = FakeSubproblem(self._parameters("mixed"))
+        task = self._task(self._parameters("mixed"))
         search = self._make().proposals(task, _rng())
         points, copies = [], []
         for _ in range(9):
-            points.append(next(search))
+            proposed = next(search)
+            points.append(_point(proposed))
             copies.append(points[-1].copy())
-            task.tell(copies[-1][None], _bowl(copies[-1][None]))
+            task.tell(copies[-1][None], _bowl(copies[-1][None]), _share(proposed))
         np.testing.assert_array_equal(points, copies)
 
     def test_real_parameters_are_handled_or_refused(self) -> None:
         """A solver that cannot move a real number says so, naming it."""
-        task = FakeSubproblem([Real(0.0, 1.0)])
-        search = self._make().proposals(task, _rng())
+        search = self._make().proposals(self._task([Real(0.0, 1.0)]), _rng())
         if self.continuous:
-            assert 0.0 <= next(search)[0] <= 1.0
+            assert 0.0 <= _point(next(search))[0] <= 1.0
         else:
             with pytest.raises(DefinitionError, match="Real"):
                 next(search)
+
+    def test_a_solver_that_needs_looks_says_so_where_there_are_none(self) -> None:
+        """One clear error, before anything is measured."""
+        search = self._make().proposals(FakeSubproblem(self._parameters("mixed")), _rng())
+        if self.fidelities:
+            with pytest.raises(DefinitionError, match="no fidelity"):
+                next(search)
+        else:
+            assert not isinstance(next(search), Look)
+
+    def test_a_search_that_is_closed_leaves_no_thread(self) -> None:
+        """Whoever ends a sub-problem ends all of it."""
+        before = threading.active_count()
+        task = self._task(self._parameters("mixed"))
+        search = self._make().proposals(task, _rng())
+        next(search)
+        getattr(search, "close", lambda: None)()
+        assert threading.active_count() == before
 
     def test_it_is_no_worse_than_random_where_it_claims_so(self) -> None:
         """Mean merit of the later half of its proposals, over three seeds of an easy problem."""
@@ -222,8 +266,9 @@ class SolverSuite:
         parameters = _MIXED if self.continuous else [Categorical(list("abcdef"))] * 3
         ours, randoms = (
             [
-                _bowl(self._drive(parameters, _bowl, count, seed, solver))[count // 2 :]
+                np.mean(merits[len(merits) // 2 :])
                 for seed in range(3)
+                if len(merits := self._spend(parameters, count, seed, solver))
             ]
             for solver in (self._make(), Random())
         )
@@ -251,9 +296,14 @@ class SolverSuite:
             steps = 1e-10 * np.arange(count)[:, None]
             points = _project(np.clip(points[:1] + steps, 0.0, 1.0), kind)
         pending = np.array(list(islice(random, waiting))).reshape(waiting, len(kind))
-        task = FakeSubproblem(kind, pending)
+        task = self._task(kind, pending)
         task.tell(points, formula(points))
         return task
+
+    def _task(
+        self, parameters: Sequence[Parameter], pending: Points | None = None
+    ) -> FakeSubproblem:
+        return FakeSubproblem(parameters, pending, self.fidelities)
 
     def _drive(
         self,
@@ -264,11 +314,35 @@ class SolverSuite:
         solver: Solver | None = None,
     ) -> Points:
         """Let a solver propose, tell it what each point is worth, and return the points."""
-        task = FakeSubproblem(parameters)
+        task, points = self._task(parameters), []
         search = (solver or self._make()).proposals(task, np.random.default_rng(seed))
-        for point in islice(search, count):
-            task.tell(point[None], formula(point[None]))
-        return task.observed()[0]
+        for proposed in islice(search, count):
+            point = _point(proposed)
+            points.append(point)
+            task.tell(point[None], formula(point[None]), _share(proposed))
+        return np.array(points).reshape(len(points), len(parameters))
+
+    def _spend(
+        self, parameters: Sequence[Parameter], budget: float, seed: int, solver: Solver
+    ) -> Merits:
+        """Return the merits of what was measured in full for a budget, on a bowl that looks blur."""
+        task = self._task(parameters)
+        search, spent = solver.proposals(task, np.random.default_rng(seed)), 0.0
+        while spent < budget - 1e-9:
+            proposed = next(search)
+            point, share = _point(proposed)[None], _share(proposed)
+            blur = (1.0 - share) * np.sin(40.0 * point.sum(axis=1))
+            task.tell(point, _bowl(point) + 0.1 * blur, share)
+            spent += share
+        return task.observed()[1]
+
+
+def _point(proposed: Point | Look) -> Point:
+    return proposed.point if isinstance(proposed, Look) else proposed
+
+
+def _share(proposed: Point | Look) -> float:
+    return proposed.fidelity if isinstance(proposed, Look) else 1.0
 
 
 def _rng() -> np.random.Generator:

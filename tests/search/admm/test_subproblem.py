@@ -18,11 +18,11 @@ class Notebook:
         self.history = []
         self.pending = []
 
-    def submit(self, configuration):
+    def submit(self, configuration, fidelity=1.0):
         if self.known(configuration) is None and configuration not in self.pending:
             self.pending.append(configuration)
 
-    def known(self, configuration):
+    def known(self, configuration, fidelity=1.0):
         return next((e for e in self.history if e.configuration == configuration), None)
 
     def finish(self):

@@ -33,7 +33,8 @@ from fenceline.problem.evaluation import Evaluation
 from fenceline.problem.parameter import Parameter, Real
 from fenceline.problem.problem import Evaluator, Problem
 from fenceline.problem.space import Choices, Space, Theta
-from fenceline.search.admm.settings import check_settings
+from fenceline.search.admm.hopeful import HopefulMerits
+from fenceline.search.admm.settings import check_problem, check_settings
 from fenceline.search.admm.shared_surrogate import SharedSurrogate
 from fenceline.search.admm.solvers import Bandit, Bayesian, Solver
 from fenceline.search.admm.subproblem import Archive, Block
@@ -139,6 +140,7 @@ class ADMM:
         self, problem: Problem, evaluator: Evaluator, rng: np.random.Generator
     ) -> Iterator[Iterate]:
         """Run the algorithm, one iterate after another, until the evaluator says that the budget is spent."""
+        check_problem(self, problem)
         precision = self.precision or (Fixed(2) if self.shared else Adaptive(16, 256, 8))
         space = problem.space
         integers = Integers(space, self.units)
@@ -239,12 +241,19 @@ class ADMM:
             penalty = integers.penalty(place(point)[None], b=b, rho=lagrangian.rho, among=active)
             return lagrangian.merit(evaluation, u) + float(penalty[0])
 
+        def look_merit(point: Array, evaluation: Evaluation) -> float:
+            penalty = integers.penalty(place(point)[None], b=b, rho=lagrangian.rho, among=active)
+            return hopeful(evaluation) + float(penalty[0])
+
+        hopeful = HopefulMerits(lagrangian, archive.evaluator)
         block = Block(
             moves,
             lambda point: space.decode(z, place(point)),
             merit,
             archive.evaluator,
             instead=lagrangian.problem.sample,
+            fidelities=lagrangian.problem.fidelities,
+            look_merit=look_merit,
         )
         if self.warm:
             for old_z, old_theta, evaluation in archive:
@@ -261,13 +270,20 @@ class ADMM:
     ) -> Block:
         """Build the sub-problem over the choices: a categorical per module."""
         space = archive.space
+        hopeful = HopefulMerits(lagrangian, archive.evaluator)
         block = Block(
             space.choices,
             lambda point: space.decode(space.z_at(point), theta),
             lambda _, evaluation: lagrangian.merit(evaluation, u),
             archive.evaluator,
-            past=lambda: ((space.point_of(old_z), evaluation) for old_z, _, evaluation in archive),
+            past=lambda: (
+                (space.point_of(old_z), evaluation)
+                for old_z, _, evaluation in archive
+                if not evaluation.look
+            ),
             instead=lagrangian.problem.sample,
+            fidelities=lagrangian.problem.fidelities,
+            look_merit=lambda _, evaluation: hopeful(evaluation),
         )
         known = archive.evaluator.known(space.decode(z, theta))
         if known is not None:

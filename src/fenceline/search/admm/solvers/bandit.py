@@ -2,11 +2,13 @@
 
 from collections.abc import Iterator
 from dataclasses import dataclass
+from typing import ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
 
 from fenceline.errors import DefinitionError
+from fenceline.search.admm.solvers.choices import Choices
 from fenceline.search.admm.solvers.protocol import Merits, Points, Subproblem
 
 
@@ -30,6 +32,8 @@ class Bandit:
     bound: float | None = None
     remember: bool = False
 
+    blocks: ClassVar[tuple[str, ...]] = ("z",)
+
     def __post_init__(self) -> None:
         if not self.prior > 0:
             raise DefinitionError(f"Bandit: prior must be positive. Got {self.prior!r}.")
@@ -40,14 +44,7 @@ class Bandit:
         self, task: Subproblem, rng: np.random.Generator
     ) -> Iterator[NDArray[np.float64]]:
         """Yield one choice per module."""
-        for parameter in task.parameters:
-            if parameter.size is None:
-                raise DefinitionError(
-                    f"Bandit: every parameter needs finitely many values. Got {parameter!r}."
-                )
-        arms = [
-            p.raw_to_unit(p.low + np.arange(p.size or 1, dtype=np.float64)) for p in task.parameters
-        ]
+        choices = Choices("Bandit", task.parameters)
         coins: list[float] = []
         while True:
             points, merits = self._evidence(task)
@@ -55,14 +52,13 @@ class Bandit:
             # follow the moving bound without being drawn anew.
             coins += list(rng.random(len(merits) - len(coins)))
             success = np.array(coins[: len(merits)]) < self._rewards(merits)
-            point = np.zeros(len(arms))
-            for k, places in enumerate(arms):
-                played = np.abs(points[:, [k]] - places).argmin(axis=1)
-                pulls = np.bincount(played, minlength=len(places))
-                wins = np.bincount(played, success.astype(np.float64), minlength=len(places))
+            played, chosen = choices.indices(points), []
+            for k, arms in enumerate(choices.sizes):
+                pulls = np.bincount(played[:, k], minlength=arms)
+                wins = np.bincount(played[:, k], success.astype(np.float64), minlength=arms)
                 draw = rng.beta(self.prior + wins, self.prior + pulls - wins)
-                point[k] = places[np.argmax(draw)]
-            yield point
+                chosen.append(int(np.argmax(draw)))
+            yield choices.point(chosen)
 
     def _evidence(self, task: Subproblem) -> tuple[Points, Merits]:
         points, merits = task.observed()

@@ -6,6 +6,7 @@ import heapq
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import islice, pairwise
+from typing import ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -48,6 +49,8 @@ class Derivations:
     """
 
     grammar: Grammar | None = None
+
+    blocks: ClassVar[tuple[str, ...]] = ("z",)
 
     def __post_init__(self) -> None:
         if self.grammar is not None and not isinstance(self.grammar, Grammar):
