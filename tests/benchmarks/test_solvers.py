@@ -51,9 +51,7 @@ def test_the_cost_until_random_searchs_final_value_is_read_off_seed_by_seed(tmp_
 
 def test_every_solver_has_a_row_and_solvers_of_looks_run_where_there_are_looks():
     named = {*bench.THETA, *bench.CHOICES}
-    offered = {
-        n for n in solvers.__all__ if n not in ("Look", "Solver", "Subproblem")
-    }
+    offered = {n for n in solvers.__all__ if n not in ("Look", "Solver", "Subproblem")}
     assert named == offered
     for cell, _ in plan(1):
         if getattr(getattr(solvers, cell.solver), "needs_fidelity", False):

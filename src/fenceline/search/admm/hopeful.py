@@ -10,7 +10,8 @@ from collections.abc import Iterable
 import numpy as np
 from numpy.typing import NDArray
 
-from fenceline.problem.problem import Evaluation, Evaluator
+from fenceline.problem.evaluation import Evaluation
+from fenceline.problem.problem import Evaluator
 from fenceline.search.lagrangian import Lagrangian
 
 Array = NDArray[np.float64]
