@@ -10,7 +10,7 @@ from sklearn.metrics import get_scorer, get_scorer_names
 from fenceline import metrics
 from fenceline.certificate import bounds as interval_module
 from fenceline.certificate.bounds import interval
-from fenceline.metrics.scores import decides, for_numbers, scorer_name, weighable
+from fenceline.metrics.scorer_traits import decides, for_numbers, scorer_name, weighable
 from fenceline.metrics.trial import Table, Trial
 
 RNG = np.random.default_rng(0)

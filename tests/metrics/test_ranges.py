@@ -10,7 +10,7 @@ from sklearn.metrics import get_scorer_names
 from fenceline import metrics
 from fenceline.errors import ConstraintError, MeasurementError
 from fenceline.metrics.ranges import Range, check_bound
-from fenceline.metrics.scores import for_numbers
+from fenceline.metrics.scorer_traits import for_numbers
 from fenceline.metrics.trial import Table, Trial
 from fenceline.problem.constraint import parse_constraint
 

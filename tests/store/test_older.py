@@ -4,6 +4,8 @@ from pathlib import Path
 
 import fenceline as fl
 from fenceline.baselines import RandomSearch
+from fenceline.estimator import portable
+from fenceline.problem.measurement import Spread
 from fenceline.store import Finish, read_run
 from fenceline.store.older import with_spreads
 
@@ -48,3 +50,13 @@ def test_a_run_of_before_is_read_and_continued(tmp_path):
         e.configuration for e in whole.evaluations
     ]
     assert continued.evaluations[0].spreads["gap"].error == 0.05
+
+
+def test_a_model_of_before_keeps_its_errors_and_folds():
+    space = problem().space
+    configuration = {"model": ("a", {"x": 0.25})}
+    metrics = {"loss": 0.3, "loss/se": 0.1, "loss/fold1": 0.2, "loss/fold2": 0.4}
+    found = {"configuration": configuration, "metrics": metrics, "objective": 0.3, "violation": 0.0}
+    evaluation = portable._evaluation(space, found)
+    assert evaluation.metrics == {"loss": 0.3}
+    assert evaluation.spreads == {"loss": Spread(0.1, (0.2, 0.4))}

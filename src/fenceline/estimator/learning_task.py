@@ -14,7 +14,7 @@ from fenceline.metrics.metric import PipelineMetric
 from fenceline.metrics.monotone import monotone_constraint
 from fenceline.metrics.ranges import check_bound
 from fenceline.metrics.resources import warn_of_single_rows
-from fenceline.metrics.scores import for_numbers
+from fenceline.metrics.scorer_traits import for_numbers
 from fenceline.metrics.trial import Grouping, Rows, Table, Task, reversed_order, take
 from fenceline.pipelines.cross_validation import CrossValidation, Folds
 from fenceline.pipelines.fitting import encoders

@@ -6,7 +6,8 @@ from fenceline.errors import FencelineError
 from fenceline.inspection.numbers import residuals
 from fenceline.inspection.record import GroupRow, Groups, Rate, rate, short
 from fenceline.metrics.metric import PipelineMetric
-from fenceline.metrics.scores import Loss, Score, scored
+from fenceline.metrics.scores import Loss, Score
+from fenceline.metrics.scoring import scored
 from fenceline.metrics.trial import Grouping, Rows, Trial
 from fenceline.problem.objective import named
 

@@ -28,7 +28,8 @@ from fenceline.inspection.record import (
     short,
 )
 from fenceline.metrics.metric import PipelineMetric
-from fenceline.metrics.scores import Loss, loss, scored
+from fenceline.metrics.scores import Loss, loss
+from fenceline.metrics.scoring import scored
 from fenceline.metrics.trial import Trial
 from fenceline.problem.objective import NamedScore, named
 from fenceline.threads import one_thread

@@ -12,14 +12,8 @@ from fenceline.errors import DefinitionError, MeasurementError
 from fenceline.metrics.decisions import Confusion, Floats, Sweep, confusion, rate, score_sweep
 from fenceline.metrics.metric import Contrast, Parts, PipelineMetric
 from fenceline.metrics.ranges import Range
-from fenceline.metrics.scores import (
-    decides,
-    is_unit,
-    scored,
-    scorer_name,
-    scorer_range,
-    weighable,
-)
+from fenceline.metrics.scorer_traits import decides, is_unit, scorer_name, scorer_range, weighable
+from fenceline.metrics.scoring import scored
 from fenceline.metrics.trial import Grouping, Rows, Task, Trial
 
 _RESERVED = frozenset("(),=")

@@ -1,87 +1,22 @@
 """Scores by scikit-learn's names, losses made of them, and how much noise costs."""
 
-import math
-import warnings
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
 import numpy as np
 import pandas as pd
 from scipy import sparse
-from sklearn.exceptions import UndefinedMetricWarning
-from sklearn.metrics import get_scorer, get_scorer_names, log_loss
 
-from fenceline.errors import DefinitionError, MeasurementError, suggestion
+from fenceline.errors import DefinitionError, MeasurementError
 from fenceline.metrics.decisions import Floats, Sweep, confusion, score_sweep
 from fenceline.metrics.metric import Parts, PipelineMetric
-from fenceline.metrics.names import error_name, natural, scorer_of, spoken
-from fenceline.metrics.ranges import ANY, SHARE, Range
+from fenceline.metrics.names import error_name, natural
+from fenceline.metrics.ranges import Range
+from fenceline.metrics.scorer_traits import decides, is_unit, scorer_name, scorer_range, weighable
 from fenceline.metrics.scorers import is_scorer, scorer_object
+from fenceline.metrics.scoring import scored
 from fenceline.metrics.trial import Grouping, Rows, Trial
 from fenceline.problem.objective import bounded
-
-_UNIT = (
-    "accuracy",
-    "average_precision",
-    "balanced_accuracy",
-    "f1",
-    "jaccard",
-    "precision",
-    "recall",
-    "roc_auc",
-    "top_k",
-)
-_RANGES = {
-    "neg_": Range(high=0.0),
-    "r2": Range(high=1.0),
-    "explained_variance": Range(high=1.0),
-    "d2_": Range(high=1.0),
-    "matthews_corrcoef": Range(-1.0, 1.0),
-    "adjusted_": Range(-1.0, 1.0),
-    "positive_likelihood_ratio": Range(low=0.0),
-    "mutual_info_score": Range(low=0.0),
-    "normalized_mutual_info": SHARE,
-    "completeness": SHARE,
-    "fowlkes_mallows": SHARE,
-    "homogeneity": SHARE,
-    "rand_score": SHARE,
-    "v_measure": SHARE,
-}
-"""What scorers that begin like this can come to; all others may be any number."""
-_SOFT = (
-    "average_precision",
-    "d2_brier",
-    "d2_log_loss",
-    "neg_brier",
-    "neg_log_loss",
-    "roc_auc",
-    "top_k",
-)
-"""Scores of classifiers that look at probabilities or ranks, not at decisions."""
-_NUMBERS = (
-    "d2_absolute_error",
-    "explained_variance",
-    "neg_max_error",
-    "neg_mean_",
-    "neg_median_",
-    "neg_root_",
-    "r2",
-)
-"""Scores of regressors."""
-_UNWEIGHTED = (
-    "adjusted_",
-    "completeness",
-    "fowlkes_mallows",
-    "homogeneity",
-    "mutual_info",
-    "neg_max_error",
-    "neg_negative_likelihood_ratio",
-    "normalized_mutual_info",
-    "positive_likelihood_ratio",
-    "rand_score",
-    "v_measure",
-)
-"""Scores in which scikit-learn lets all rows count the same."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -296,102 +231,6 @@ def robustness(scorer: str, noise: float = 0.1) -> Robustness:
         raise DefinitionError(f"robustness: noise must be a positive number. Got {noise!r}.")
     name = scorer_name(scorer)
     return Robustness(f"robustness({name},noise={noise:g})", name, float(noise))
-
-
-def scorer_name(name: object) -> str:
-    """Return a scorer's name as scikit-learn knows it, or name the nearest."""
-    if not isinstance(name, str):
-        raise DefinitionError(f"A scorer is given by its name. Got {name!r}.")
-    found = scorer_of(name)
-    if found not in get_scorer_names():
-        raise DefinitionError(f"There is no scorer {name!r}.{suggestion(name, spoken())}")
-    return found
-
-
-def scorer_range(scorer: str) -> Range:
-    """Return which values a scorer can come to."""
-    if is_unit(scorer):
-        return SHARE
-    return next((found for name, found in _RANGES.items() if scorer.startswith(name)), ANY)
-
-
-def is_unit(scorer: str) -> bool:
-    """Tell whether a scorer's values lie between 0 and 1."""
-    return scorer.startswith(_UNIT)
-
-
-def for_numbers(scorer: str) -> bool:
-    """Tell whether a score is about predicted numbers, not about classes."""
-    return scorer.startswith(_NUMBERS)
-
-
-def decides(scorer: str) -> bool:
-    """Tell whether a score of two classes depends on hard decisions."""
-    return not scorer.startswith(_SOFT)
-
-
-def weighable(scorer: str) -> bool:
-    """Tell whether rows can count differently in a score."""
-    return not scorer.startswith(_UNWEIGHTED)
-
-
-def scored(scorer: str, trial: Trial, at: Rows | None = None) -> float:
-    """Return a score on all or some rows of a trial."""
-    at = np.arange(len(trial.rows)) if at is None else at
-    with warnings.catch_warnings():
-        # Undefined scores come back as NaN, and that is refused here in plain words.
-        warnings.simplefilter("ignore", UndefinedMetricWarning)
-        value = float(_SHORTCUTS.get(scorer, _by_scorer)(scorer, trial, at))
-    if not np.isfinite(value):
-        seen = len(np.unique(trial.target[at]))
-        reason = " They are all of one class." if seen == 1 else ""
-        raise MeasurementError(f"{scorer} is not defined on these {len(at)} rows.{reason}")
-    return value
-
-
-def _by_scorer(scorer: str, trial: Trial, at: Rows) -> float:
-    weights = {} if trial.weights is None else {"sample_weight": trial.weights[at]}
-    return float(get_scorer(scorer)(trial.answers, at, trial.target[at], **weights))
-
-
-def _auroc(scorer: str, trial: Trial, at: Rows) -> float:
-    """Return the (weighted) share of pairs in order, ties counting half: scikit-learn's value, faster.
-
-    A gap between groups is resampled hundreds of times for a certificate.
-    """
-    if trial.table.task != "binary":
-        return _by_scorer(scorer, trial, at)
-    answers = trial.answers
-    if hasattr(answers, "decision_function"):
-        risk = answers.decision_function(at)
-    else:
-        risk = answers.predict_proba(at)[:, 1]
-    weights = np.ones(len(at)) if trial.weights is None else trial.weights[at]
-    values, place = np.unique(risk, return_inverse=True)
-    positives, negatives = (
-        np.bincount(place, weights * (trial.target[at] == truth), len(values)) for truth in (1, 0)
-    )
-    if not positives.any() or not negatives.any():
-        return math.nan
-    below = np.cumsum(negatives) - negatives / 2
-    return float(positives @ below / (positives.sum() * negatives.sum()))
-
-
-def _neg_log_loss(scorer: str, trial: Trial, at: Rows) -> float:
-    """Return the score also on rows that lack one of several classes, where the scorer fails."""
-    answers = trial.answers
-    weights = None if trial.weights is None else trial.weights[at]
-    return -float(
-        log_loss(
-            trial.target[at],
-            answers.predict_proba(at),
-            labels=answers.classes_,
-            sample_weight=weights,
-        )
-    )
-
-
-_SHORTCUTS = {"roc_auc": _auroc, "neg_log_loss": _neg_log_loss}
 
 
 def _disturbed(trial: Trial, noise: float) -> Trial:

@@ -11,7 +11,8 @@ from fenceline.metrics.fairness import ScoreGap, edges_of, named
 from fenceline.metrics.metric import Contrast, Parts
 from fenceline.metrics.names import error_name
 from fenceline.metrics.ranges import Range
-from fenceline.metrics.scores import Loss, scorer_name, scorer_range
+from fenceline.metrics.scorer_traits import scorer_name, scorer_range
+from fenceline.metrics.scores import Loss
 from fenceline.metrics.trial import Trial
 
 
