@@ -11,7 +11,7 @@ _SPECIAL = re.compile(r"([\\`*_\[\]<>|#])")
 _STYLE = """
 body { font: 11pt/1.5 system-ui, sans-serif; max-width: 46rem; margin: 2rem auto; padding: 0 1rem; color: #1b1b1b }
 h1 { font-size: 1.6rem } h2 { font-size: 1.2rem; margin-top: 2rem; border-bottom: 1px solid #999 } h3 { font-size: 1rem }
-table { border-collapse: collapse; width: 100%; margin: 0.6rem 0; font-size: 0.9em; overflow-wrap: anywhere }
+table { border-collapse: collapse; width: 100%; margin: 0.6rem 0; font-size: 0.9em; overflow-wrap: break-word }
 th, td { border: 1px solid #bbb; padding: 0.25rem 0.5rem; text-align: left; vertical-align: top }
 .write { border: 1.5px dashed #a35200; padding: 0.4rem 0.7rem; margin: 0.6rem 0; min-height: 3.2rem }
 .write b { color: #a35200 } pre { white-space: pre-wrap; background: #f4f4f4; padding: 0.6rem }
@@ -118,7 +118,8 @@ def _html(block: Block) -> str:
             body = "".join(
                 f"<tr>{''.join(f'<td>{_safe(cell)}</td>' for cell in row)}</tr>\n" for row in rows
             )
-            return f"<table><thead><tr>{head}</tr></thead><tbody>\n{body}</tbody></table>"
+            shown = f"<thead><tr>{head}</tr></thead>" if any(heads) else ""
+            return f"<table>{shown}<tbody>\n{body}</tbody></table>"
         case ToWrite(question):
             return f'<div class="write"><b>To be written:</b> {_safe(question)}</div>'
 

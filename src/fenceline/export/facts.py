@@ -156,12 +156,18 @@ def tried(subject: Subject) -> list[Block]:
                 )
     result = subject.result
     score = named(result.problem.objective)
+    modules = list(dict.fromkeys(module for module, _ in counts))
+
+    def order(entry: tuple[tuple[str, str], list[Any]]) -> tuple[int, int]:
+        """By step, and the most measured first."""
+        return modules.index(entry[0][0]), -entry[1][0]
+
     rows = [
         [
             *(module, algorithm, str(total), str(inside)),
             "" if best is None else number(score.value(best)),
         ]
-        for (module, algorithm), (total, inside, best) in counts.items()
+        for (module, algorithm), (total, inside, best) in sorted(counts.items(), key=order)
     ]
     words = f"{len(result.evaluations):,} measurements in {result.seconds:.0f} s"
     if failed:
