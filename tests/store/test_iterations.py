@@ -8,6 +8,7 @@ import pytest
 
 import fenceline as fl
 from fenceline.errors import StoreError
+from fenceline.search.admm.solvers import Random
 from fenceline.search.iterate import Iterate
 from fenceline.store import Iteration, read_run
 from fenceline.store.stored_run import read
@@ -25,7 +26,7 @@ def problem(bound=1):
 
 
 def admm():
-    return fl.ADMM(theta=fl.solvers.Random(), z=fl.solvers.Random(), precision=fl.Fixed(3))
+    return fl.ADMM(theta=Random(), z=Random(), precision=fl.Fixed(3))
 
 
 @pytest.mark.parametrize("bound", [1, -1])
