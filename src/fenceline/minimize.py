@@ -108,6 +108,8 @@ def minimize(
             for iterate in algorithm.iterates(problem, evaluator, np.random.default_rng(int(seed))):
                 iterates.append(iterate)
                 evaluator.iterate = iterate
+                if store is not None:
+                    store.iterate(iterate.to_dict())
         except BudgetSpent:
             ended = evaluator.ending
         except KeyboardInterrupt:

@@ -113,7 +113,7 @@ def test_explain_answers_the_four_questions(cli, finished):
     assert result.exit_code == 0, result.output
     for words in (
         "Why this pipeline",
-        "has the smallest loss(roc_auc)",
+        "has the highest roc_auc",
         "What the fence costs",
         "What was tried",
         "estimator: GaussianNB, tried",

@@ -1,33 +1,15 @@
 """The report in a real browser: Debian's chromium, without a window."""
 
-import shutil
 import time
 
 import pytest
+from browser import By, chromium, needs_browser, until
 from searches import EVIL, curved, evil, fitted, inspection, regression, search
+from selenium.webdriver import ActionChains, Keys
 
 from fenceline.report import write_report
 
-webdriver = pytest.importorskip("selenium.webdriver", reason="selenium is not installed")
-from selenium.webdriver import ActionChains, Keys  # noqa: E402
-from selenium.webdriver.chrome.service import Service  # noqa: E402
-from selenium.webdriver.common.by import By  # noqa: E402
-
-CHROMIUM, DRIVER = shutil.which("chromium"), shutil.which("chromedriver")
-pytestmark = pytest.mark.skipif(
-    not (CHROMIUM and DRIVER), reason="chromium and chromedriver are not installed"
-)
-FLAGS = [
-    "--headless",
-    "--no-sandbox",
-    "--disable-gpu",
-    "--disable-quic",
-    "--no-first-run",
-    "--hide-scrollbars",
-    "--disable-background-networking",
-    "--disable-component-update",
-    "--disable-sync",
-]
+pytestmark = needs_browser
 CURVED = curved(60)
 DRAWN = """
 return [...document.querySelectorAll("canvas")].map((canvas) => {
@@ -42,14 +24,8 @@ return [...document.querySelectorAll("canvas")].map((canvas) => {
 
 @pytest.fixture(scope="module")
 def browser(tmp_path_factory):
-    options = webdriver.ChromeOptions()
-    options.binary_location = CHROMIUM
-    for flag in (*FLAGS, f"--user-data-dir={tmp_path_factory.mktemp('profile')}"):
-        options.add_argument(flag)
-    options.set_capability("goog:loggingPrefs", {"browser": "ALL"})
-    driver = webdriver.Chrome(options=options, service=Service(DRIVER))
-    yield driver
-    driver.quit()
+    with chromium(tmp_path_factory.mktemp("profile")) as driver:
+        yield driver
 
 
 @pytest.fixture(scope="module")
@@ -85,15 +61,6 @@ def show(browser, reports):
         return browser
 
     return opened
-
-
-def until(true, seconds=5.0):
-    """Wait for something to become true, and return it."""
-    end = time.monotonic() + seconds
-    while not (value := true()):
-        assert time.monotonic() < end, "it did not happen in time"
-        time.sleep(0.02)
-    return value
 
 
 def tip(browser):

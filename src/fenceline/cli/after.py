@@ -11,6 +11,8 @@ from fenceline.errors import DefinitionError
 if TYPE_CHECKING:
     import pandas as pd
 
+    from fenceline.cli.rundir import Run
+
 _MOST_NAMED = 8
 _LONGEST_REASON = 200
 
@@ -18,8 +20,19 @@ _LONGEST_REASON = 200
 def report(
     directory: options.RunPath,
     show: Annotated[bool, typer.Option("--open", help="Open it in the browser.")] = False,
+    watch: Annotated[
+        bool,
+        typer.Option(
+            "--watch", help="Serve it on this machine while the run goes on; Ctrl-C ends."
+        ),
+    ] = False,
+    port: Annotated[
+        int, typer.Option(min=0, max=65535, help="For --watch; 0 takes any that is free.")
+    ] = 0,
 ) -> None:
     """Write the report of a run anew, as one HTML file that needs no network.
+
+    With --watch, serve it instead: the page follows a run that goes on.
 
     Example: fenceline report credit-run --open
     """
@@ -28,10 +41,27 @@ def report(
     from fenceline.report import write_report
 
     run = open_run(directory)
+    if watch:
+        _watch(run, port, show)
+        return
     path = write_report(run.subject(), directory / REPORT, title=run.title)
     typer.echo(str(path))
     if show:
         typer.launch(path.resolve().as_uri())
+
+
+def _watch(run: "Run", port: int, show: bool) -> None:
+    """Serve the report of a run until Ctrl-C."""
+    from contextlib import suppress
+
+    from fenceline.report.live import LiveServer
+
+    live = LiveServer(lambda: run.page(live=True), run.stamp, port=port)
+    typer.echo(live.url)
+    if show:
+        typer.launch(live.url)
+    with suppress(KeyboardInterrupt):
+        live.serve()
 
 
 def open_report(directory: options.RunPath) -> None:

@@ -105,7 +105,7 @@ class Run:
         return load(self.path / MODEL)
 
     def result(self) -> Result:
-        """Return what the journal holds, as far as it goes; the multipliers are not in it."""
+        """Return what the journal holds, as far as it goes."""
         from fenceline.store.stored_run import read
 
         stored = read(self.path)
@@ -118,6 +118,7 @@ class Run:
             evaluations,
             summary.get("ended", "interrupted"),
             summary.get("seconds", 0.0),
+            tuple(stored.iterations),
         )
 
     def _late(self, problem: "Problem", summary: dict[str, Any]) -> tuple["Evaluation", ...]:
@@ -171,6 +172,33 @@ class Run:
         """What a report of the run is called."""
         named = (self.path / CONFIG).exists() and self.settings.title
         return named or self.path.resolve().name
+
+    def stamp(self) -> tuple[int, ...]:
+        """Return numbers that change whenever the run has gone on."""
+        found = []
+        for name in (JOURNAL, SUMMARY, MODEL):
+            try:
+                file = (self.path / name).stat()
+            except FileNotFoundError:
+                continue
+            found += [file.st_mtime_ns, file.st_size]
+        return tuple(found)
+
+    @property
+    def running(self) -> bool:
+        """Whether more was measured than the answer knows of: the run goes on, or was cut short."""
+        answer, journal = self.path / SUMMARY, self.path / JOURNAL
+        if not answer.exists():
+            return True
+        return answer.stat().st_mtime_ns < journal.stat().st_mtime_ns
+
+    def page(self, *, live: bool = False) -> str:
+        """Return the report of the run as it stands: the model's, or while it goes on the search's."""
+        from fenceline.report.write import report_page
+
+        running = self.running
+        subject = self.result() if running else self.subject()
+        return report_page(subject, title=self.title, running=running, live=live)
 
     def subject(self) -> Any:
         """Return what reports and explanations are about: the model, else the search alone."""

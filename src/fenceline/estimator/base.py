@@ -16,6 +16,7 @@ from fenceline.certificate.advice import advice
 from fenceline.certificate.certify import Certificate
 from fenceline.certificate.finalists import Delivered, Preference, Refit, search_room
 from fenceline.certificate.holdout import set_aside
+from fenceline.certificate.inspection import inspect
 from fenceline.certificate.sequence import Option
 from fenceline.errors import InfeasibleError, MeasurementError
 from fenceline.estimator import validation as check
@@ -28,7 +29,6 @@ from fenceline.estimator.search import search
 from fenceline.estimator.second_table import joined
 from fenceline.evaluation import Engine, Limits
 from fenceline.evaluation.evaluator import Progress
-from fenceline.inspection import inspect
 from fenceline.metrics.metric import PipelineMetric
 from fenceline.metrics.trial import Rows
 from fenceline.pipelines.cross_validation import Folds

@@ -5,8 +5,8 @@ import time
 from dataclasses import dataclass
 from typing import Any
 
+from fenceline.certificate.inspection import allowance
 from fenceline.evaluation import Limits
-from fenceline.inspection import allowance
 
 DEFAULT_SECONDS = 60.0
 """The budget when none is given."""

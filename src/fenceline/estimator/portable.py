@@ -9,9 +9,9 @@ from typing import Any, NoReturn
 
 import numpy as np
 
+from fenceline.certificate.inspection import Inspection
 from fenceline.certificate.refits import Finalist
 from fenceline.errors import MeasurementError
-from fenceline.inspection import Inspection
 from fenceline.metrics.scorers import Scoring, is_scorer, scorer_text
 from fenceline.pipelines.cross_validation import Finished
 from fenceline.problem.configuration import Choice, Configuration, FrozenParams

@@ -4,14 +4,14 @@ from collections import deque
 from collections.abc import Iterable, Iterator
 
 from fenceline.problem.configuration import Configuration
-from fenceline.store import Event, Finish, Proposal
+from fenceline.store import Event, Finish, Iteration, Proposal
 
 
 class Replay:
     """What a journal still has to say, in its order; empty in a run that is new."""
 
     def __init__(self, events: Iterable[Event]) -> None:
-        self._events = deque(events)
+        self._events = deque(e for e in events if not isinstance(e, Iteration))
 
     def __bool__(self) -> bool:
         return bool(self._events)

@@ -9,7 +9,7 @@ from fenceline.problem.objective import named
 from fenceline.report.subject import Subject
 
 if TYPE_CHECKING:
-    from fenceline.inspection import Inspection
+    from fenceline.certificate.inspection import Inspection
 
 
 @dataclass(frozen=True, slots=True)

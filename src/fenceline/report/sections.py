@@ -131,7 +131,9 @@ def asked(subject: Subject) -> list[tuple[str, str]]:
         ("Objective", _goal(subject)),
         ("Space", f"{len(space.modules)} modules, {size:,} pipelines before hyper-parameters"),
         ("Evaluations", f"{result.counted} in {result.seconds:,.1f} s".replace(" evaluations", "")),
-        ("Ended because", ends[result.ended]),
+        ("State", "the search goes on")
+        if subject.running
+        else ("Ended because", ends[result.ended]),
     ]
     shown = ("cv", "workers", "random_state", "confidence")
     return rows + [(n, str(subject.settings[n])) for n in shown if n in subject.settings]

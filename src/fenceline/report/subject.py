@@ -16,9 +16,9 @@ from fenceline.result.result import Result
 
 if TYPE_CHECKING:
     from fenceline.certificate.certify import Certificate
+    from fenceline.certificate.inspection import Inspection
     from fenceline.certificate.refits import Finalist
     from fenceline.estimator.describe import DataSummary
-    from fenceline.inspection import Inspection
 
 
 @dataclass(frozen=True)
@@ -41,6 +41,8 @@ class Subject:
     """What the model does on rows it has not seen."""
     settings: Mapping[str, Any] = field(default_factory=dict)
     """What the estimator was asked for."""
+    running: bool = False
+    """Whether the search goes on."""
 
     @classmethod
     def of(cls, given: Any) -> "Subject":

@@ -54,6 +54,8 @@ class Gauge:
 def verdict(subject: Subject) -> Verdict:
     """Say in one word and one sentence what the search came to."""
     result, certificate = subject.result, subject.certificate
+    if subject.running:
+        return _so_far(subject)
     if result.best is None:
         word = "infeasible" if result.status == "infeasible" else "nothing measured"
         return Verdict(word, "✕", result.message)
@@ -95,6 +97,19 @@ def verdict(subject: Subject) -> Verdict:
     if price := price_of_certainty(subject):
         sentence = f"{sentence} {price}"
     return Verdict(status, _SYMBOLS[status], sentence)
+
+
+def _so_far(subject: Subject) -> Verdict:
+    """Say where a search stands that goes on."""
+    best = subject.result.best
+    if best is None:
+        return Verdict("running", "…", "The search goes on; nothing inside the fence is found yet.")
+    score = subject.score
+    return Verdict(
+        "running",
+        "…",
+        f"The search goes on. The best so far has {score.written(best.objective)}; nothing is certified yet.",
+    )
 
 
 def constraint_table(subject: Subject) -> list[Line]:

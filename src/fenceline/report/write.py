@@ -3,6 +3,7 @@
 import base64
 import hashlib
 import re
+from dataclasses import replace
 from datetime import UTC, datetime
 from importlib.resources import files
 from pathlib import Path
@@ -24,6 +25,7 @@ from fenceline.result.diagnosis import relaxations
 MOST_MOVES = 5
 """Moves of the fence that are shown."""
 _SCRIPTS = ("chart.js", "plots.js", "model.js", "what_if.js", "page.js")
+_LIVE = "live.js"
 
 
 def write_report(model_or_result: Any, path: str | Path, *, title: str | None = None) -> Path:
@@ -49,11 +51,8 @@ def write_report(model_or_result: Any, path: str | Path, *, title: str | None = 
     >>> write_report(model, "report.html", title="Credit, autumn")  # doctest: +SKIP
     PosixPath('report.html')
     """
-    if title is not None and not isinstance(title, str):
-        raise DefinitionError(f"The title of a report must be a text. Got {title!r}.")
-    subject = Subject.of(model_or_result)
     target = Path(path)
-    page = render(subject, title or "Fenceline report")
+    page = report_page(model_or_result, title=title)
     try:
         # A name may hold half of a character, which no file can.
         target.write_text(page, encoding="utf-8", errors="backslashreplace")
@@ -65,7 +64,29 @@ def write_report(model_or_result: Any, path: str | Path, *, title: str | None = 
     return target
 
 
-def render(subject: Subject, title: str) -> str:
+def report_page(
+    model_or_result: Any, *, title: str | None = None, running: bool = False, live: bool = False
+) -> str:
+    """Return a report as text.
+
+    Parameters
+    ----------
+    model_or_result : FencelineClassifier, FencelineRegressor or Result
+        As for :func:`write_report`.
+    title : str, optional
+        The heading.
+    running : bool
+        Whether the run goes on, so that nothing is decided yet.
+    live : bool
+        Whether the page is served, and asks its server for what is new.
+    """
+    if title is not None and not isinstance(title, str):
+        raise DefinitionError(f"The title of a report must be a text. Got {title!r}.")
+    subject = replace(Subject.of(model_or_result), running=running)
+    return render(subject, title or "Fenceline report", live=live)
+
+
+def render(subject: Subject, title: str, *, live: bool = False) -> str:
     """Return the page."""
     environment = Environment(
         loader=PackageLoader("fenceline.report"),
@@ -82,9 +103,11 @@ def render(subject: Subject, title: str) -> str:
         "score": lambda loss: None if loss is None else score.value(loss),
     }
     result, found = subject.result, subject.inspection
-    script = "(() => {\n" + "\n".join(map(_asset, _SCRIPTS)) + "})();"
+    scripts = (*_SCRIPTS, _LIVE) if live else _SCRIPTS
+    script = "(() => {\n" + "\n".join(map(_asset, scripts)) + "})();"
     return environment.get_template("page.html").render(
         title=title,
+        live=live,
         written=datetime.now(UTC).strftime("%d %B %Y, %H:%M UTC"),
         verdict=verdict(subject),
         subject=subject,

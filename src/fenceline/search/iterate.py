@@ -1,6 +1,9 @@
 """The state of ADMM after an iteration."""
 
+import math
+from collections.abc import Mapping
 from dataclasses import dataclass
+from typing import Any, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -27,3 +30,43 @@ class Iterate:
     """How far delta moved, times rho."""
     evaluations: int
     prices: dict[str, float]
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return what a reader is shown, in JSON's types; where the iterate lies is not among it."""
+        return {
+            "t": int(self.t),
+            "mu": [_written(value) for value in self.mu],
+            "rho": _written(self.rho),
+            "primal": _written(self.primal_residual),
+            "dual": _written(self.dual_residual),
+            "evaluations": int(self.evaluations),
+            "prices": {name: _written(price) for name, price in self.prices.items()},
+        }
+
+    @classmethod
+    def from_dict(cls, found: Mapping[str, Any]) -> Self:
+        """Read what :meth:`to_dict` wrote; where the iterate lay is empty."""
+        nowhere = np.empty(0)
+        return cls(
+            int(found["t"]),
+            (),
+            nowhere,
+            nowhere,
+            nowhere,
+            nowhere,
+            np.array([_read(value) for value in found["mu"]], dtype=np.float64),
+            _read(found["rho"]),
+            _read(found["primal"]),
+            _read(found["dual"]),
+            int(found["evaluations"]),
+            {str(name): _read(price) for name, price in found["prices"].items()},
+        )
+
+
+def _written(value: float) -> float | None:
+    """Return a number that JSON has a word for."""
+    return float(value) if math.isfinite(value) else None
+
+
+def _read(value: float | None) -> float:
+    return math.nan if value is None else float(value)

@@ -58,10 +58,22 @@ class Finish:
         )
 
 
-Event: TypeAlias = Proposal | Finish
+@dataclass(frozen=True, slots=True)
+class Iteration:
+    """An iterate of the algorithm: what a report shows of it, not what a search needs to go on."""
+
+    state: Mapping[str, Any]
+    """As :meth:`fenceline.search.iterate.Iterate.to_dict` writes it."""
+
+
+Event: TypeAlias = Proposal | Finish | Iteration
 """One record of a run."""
 
-KINDS: dict[str, type[Event]] = {"proposal": Proposal, "outcome": Finish}
+KINDS: dict[str, type[Event]] = {
+    "proposal": Proposal,
+    "outcome": Finish,
+    "iterate": Iteration,
+}
 _TEXTS = {"message", "traceback"}
 _UNSAID = {
     "metrics": {},

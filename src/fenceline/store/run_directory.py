@@ -12,7 +12,7 @@ from fenceline.problem.configuration import Configuration
 from fenceline.problem.evaluation import Evaluation
 from fenceline.store import meta as description
 from fenceline.store.journal import Journal, scan
-from fenceline.store.records import Event, Finish, Proposal, read, write
+from fenceline.store.records import Event, Finish, Iteration, Proposal, read, write
 
 META, JOURNAL, OUTBOX = "meta.json", "journal.jsonl", "outbox"
 
@@ -37,6 +37,7 @@ class RunDirectory:
         self.path = path
         self.meta = dict(meta)
         self.events = events
+        self._iterates = sum(isinstance(event, Iteration) for event in events)
         self._journal = journal
         self._outbox = path.absolute() / OUTBOX  # a task may change the directory it works in
         with contextlib.suppress(OSError):  # without it outcomes wait in memory
@@ -142,6 +143,16 @@ class RunDirectory:
         done = self.outbox(ticket, evaluation.configuration, evaluation.fidelity)
         done.unlink(missing_ok=True)
 
+    def iterate(self, state: Mapping[str, Any]) -> None:
+        """Note an iterate of the algorithm, unless the run noted it before it was continued.
+
+        A continued run goes through its iterates again from the first.
+        """
+        if self._iterates:
+            self._iterates -= 1
+        else:
+            self._write(Iteration(state))
+
     def close(self) -> None:
         """Let another process continue the run."""
         with contextlib.suppress(OSError):  # something in it is still to be noted
@@ -171,7 +182,7 @@ def read_run(path: str | Path) -> tuple[dict[str, Any], list[Event]]:
     -------
     meta : dict
         What the run is about.
-    events : list of Proposal or Finish
+    events : list of Proposal, Finish or Iteration
         What has happened, in order; a record that is just being written is left out.
     """
     path = Path(path)

@@ -12,7 +12,8 @@ from fenceline.problem.constraint import Constraint
 from fenceline.problem.evaluation import Evaluation
 from fenceline.problem.problem import Problem
 from fenceline.problem.space import Space
-from fenceline.store.records import Finish, Proposal
+from fenceline.search.iterate import Iterate
+from fenceline.store.records import Finish, Iteration, Proposal
 from fenceline.store.run_directory import read_run
 
 
@@ -27,6 +28,10 @@ class Measured(Protocol):
     def evaluations(self) -> Sequence[Evaluation]:
         """Everything measured, in order."""
 
+    @property
+    def iterations(self) -> Sequence[Iterate]:
+        """What the algorithm held, in order; empty where it has no such state."""
+
 
 Run: TypeAlias = str | Path | Measured
 """A run directory, even one that is being written, or a result."""
@@ -38,6 +43,7 @@ class _Stored:
 
     problem: Problem
     evaluations: Sequence[Evaluation]
+    iterations: Sequence[Iterate]
 
 
 def read(run: Run) -> Measured:
@@ -58,12 +64,15 @@ def read(run: Run) -> Measured:
         ) from trouble
     proposed: dict[int, Configuration] = {}
     evaluations = []
+    iterations = []
     for event in events:
         if isinstance(event, Proposal):
             proposed[event.ticket] = _configuration(space, event, run)
         elif isinstance(event, Finish):
             evaluations.append(_evaluation(problem, proposed[event.ticket], event, run))
-    return _Stored(problem, evaluations)
+        else:
+            iterations.append(_iterate(event, len(constraints), run))
+    return _Stored(problem, evaluations, iterations)
 
 
 def _configuration(space: Space, event: Proposal, run: str | Path) -> Configuration:
@@ -87,6 +96,19 @@ def _evaluation(
             "Its files do not belong together; restore them from a copy."
         )
     return problem.evaluation(configuration, event, event.measurement, event.fidelity)
+
+
+def _iterate(event: Iteration, constraints: int, run: str | Path) -> Iterate:
+    try:
+        iterate = Iterate.from_dict(event.state)
+        if iterate.mu.shape != (constraints,):
+            raise ValueError(f"{iterate.mu.size} multipliers of {constraints} constraints")
+    except (KeyError, TypeError, ValueError, AttributeError, OverflowError) as trouble:
+        raise StoreError(
+            f"The run in {run} cannot be read: an iterate makes no sense ({short(trouble)}). Its "
+            "files do not belong together; restore them from a copy."
+        ) from trouble
+    return iterate
 
 
 def _unmeasured(_: Configuration) -> NoReturn:

@@ -72,7 +72,8 @@ function fitFrame(frame) {
   };
   const watch = () => {
     fit();
-    new ResizeObserver(fit).observe(frame.contentDocument.documentElement);
+    // A page in a frame of somebody else's may not look into its own.
+    if (frame.contentDocument) new ResizeObserver(fit).observe(frame.contentDocument.documentElement);
   };
   if (frame.contentDocument?.readyState === "complete") watch();
   frame.addEventListener("load", watch);

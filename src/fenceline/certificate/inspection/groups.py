@@ -2,9 +2,9 @@
 
 import numpy as np
 
+from fenceline.certificate.inspection.numbers import residuals
+from fenceline.certificate.inspection.record import GroupRow, Groups, Rate, rate, short
 from fenceline.errors import FencelineError
-from fenceline.inspection.numbers import residuals
-from fenceline.inspection.record import GroupRow, Groups, Rate, rate, short
 from fenceline.metrics.metric import PipelineMetric
 from fenceline.metrics.scores import Loss, Score
 from fenceline.metrics.scoring import scored

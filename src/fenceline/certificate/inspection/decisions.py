@@ -11,7 +11,7 @@ from sklearn.metrics import (
 from sklearn.model_selection import FixedThresholdClassifier
 from sklearn.pipeline import Pipeline
 
-from fenceline.inspection.record import (
+from fenceline.certificate.inspection.record import (
     Bin,
     Calibration,
     ClassRow,

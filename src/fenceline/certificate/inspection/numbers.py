@@ -3,7 +3,7 @@
 import numpy as np
 from scipy import stats
 
-from fenceline.inspection.record import Numbers, Residuals, short, shorts
+from fenceline.certificate.inspection.record import Numbers, Residuals, short, shorts
 from fenceline.metrics.trial import Rows, Trial
 
 POINTS = 800

@@ -14,12 +14,11 @@ import numpy as np
 
 from fenceline.certificate.bounds import interval
 from fenceline.certificate.finalists import Delivered, Refit
-from fenceline.certificate.refits import seconds_of_fit
-from fenceline.inspection import decisions
-from fenceline.inspection.groups import by_group
-from fenceline.inspection.importance import importance
-from fenceline.inspection.numbers import against_true
-from fenceline.inspection.record import (
+from fenceline.certificate.inspection import decisions
+from fenceline.certificate.inspection.groups import by_group
+from fenceline.certificate.inspection.importance import importance
+from fenceline.certificate.inspection.numbers import against_true
+from fenceline.certificate.inspection.record import (
     FORMAT,
     Basis,
     Inspection,
@@ -27,6 +26,7 @@ from fenceline.inspection.record import (
     finite,
     short,
 )
+from fenceline.certificate.refits import seconds_of_fit
 from fenceline.metrics.metric import PipelineMetric
 from fenceline.metrics.scores import Loss, loss
 from fenceline.metrics.scoring import scored

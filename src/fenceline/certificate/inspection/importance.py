@@ -8,8 +8,8 @@ import numpy as np
 import pandas as pd
 from scipy import sparse
 
+from fenceline.certificate.inspection.record import Column, Importance, short
 from fenceline.errors import MeasurementError
-from fenceline.inspection.record import Column, Importance, short
 from fenceline.metrics.metric import PipelineMetric
 from fenceline.metrics.trial import Rows, Trial
 from fenceline.problem.objective import NamedScore

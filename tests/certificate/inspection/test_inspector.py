@@ -20,10 +20,10 @@ from sklearn.metrics import (
 )
 
 from fenceline import Algorithm, FencelineClassifier, FencelineRegressor, Module, Space, load
+from fenceline.certificate.inspection import allowance
+from fenceline.certificate.inspection.importance import importance
+from fenceline.certificate.inspection.record import rate
 from fenceline.errors import MeasurementError
-from fenceline.inspection import allowance
-from fenceline.inspection.importance import importance
-from fenceline.inspection.record import rate
 from fenceline.metrics.scores import loss
 from fenceline.metrics.trial import Table, Trial
 from fenceline.problem.objective import named
@@ -50,7 +50,7 @@ def people(rows=ROWS, seed=0):
 def time_enough():
     """Let a busy machine finish what a quiet one does in a tenth of a second."""
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr("fenceline.inspection.inspector.UNCLOCKED_SECONDS", 60.0)
+        patch.setattr("fenceline.certificate.inspection.inspector.UNCLOCKED_SECONDS", 60.0)
         yield
 
 
