@@ -13,7 +13,7 @@ AUTOML_READY := $(AUTOML)/.ready
 export OMP_NUM_THREADS := 1
 export OPENBLAS_NUM_THREADS := 1
 
-.PHONY: help demo test check format docs soak dist clean bench-surrogate bench-paper-artificial bench-optimiser bench-constraints bench-ablation bench-first-feasible bench-engine bench-prefix bench-memory bench-long-run bench-automl bench-decisions bench-fences bench-newcomer bench-certificates bench-solvers bench-paper-tables learn-starts
+.PHONY: help demo test check format docs soak dist clean bench-surrogate bench-paper-artificial bench-optimiser bench-constraints bench-ablation bench-first-feasible bench-engine bench-prefix bench-memory bench-long-run bench-automl bench-decisions bench-fences bench-newcomer bench-wide bench-certificates bench-solvers bench-paper-tables learn-starts
 help:  ## list the targets
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | awk -F ':.*## ' '{printf "  make %-24s %s\n", $$1, $$2}'
 
@@ -132,6 +132,9 @@ bench-fences: $(AUTOML_READY)  ## two fences that cut off FLAML's own pick, on s
 
 learn-starts: $(READY)  ## which pipelines a search should begin with, learnt from ../shared/data (35 minutes; resumes)
 	@$(BIN)/python -m benchmarks.learn_starts $(ARGS)
+
+bench-wide: $(READY)  ## the wide space against the default, sixteen tables at 60 s (half an hour)
+	@$(BIN)/python -m benchmarks.wide $(ARGS)
 
 bench-newcomer: $(READY)  ## ours against a booster with a threshold by hand: TABLE=fairness/dutch_census FENCE=dpd=.15 GROUP=sex
 	@$(BIN)/python -m benchmarks.newcomer $(TABLE) $(if $(FENCE),--fence $(FENCE)) $(if $(GROUP),--group $(GROUP)) $(ARGS)

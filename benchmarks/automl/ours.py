@@ -18,12 +18,13 @@ _LAST_FIT = 0.04
 
 
 def fenceline(
-    split: Split, seconds: float, seed: int, votes: int | None = None
+    split: Split, seconds: float, seed: int, votes: int | None = None, space: str = "default"
 ) -> tuple[NDArray[np.float64], dict[str, Any]]:
     """Search, fit the pick, predict."""
     make = FencelineRegressor if split.task == "regression" else FencelineClassifier
     model = make(
         OBJECTIVES[split.task],
+        space=space,
         seconds=(1 - _LAST_FIT) * seconds,
         workers=1,
         random_state=seed,

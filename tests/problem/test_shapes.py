@@ -10,9 +10,21 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import fenceline as fl
-from fenceline import Algorithm, Categorical, Integer, Module, Problem, Real, Space, forbid, order
+from fenceline import (
+    Algorithm,
+    Categorical,
+    Integer,
+    Module,
+    Problem,
+    Real,
+    Space,
+    forbid,
+    order,
+    solvers,
+)
 from fenceline.errors import DefinitionError, SpaceError
 from fenceline.problem.template import flow
+from fenceline.search.admm.settings import fitting
 
 SPACE = Space(
     [
@@ -207,6 +219,15 @@ def measure(configuration):
     return {"loss": loss}
 
 
+class Rough:
+    """The same with fewer rows, for solvers that take looks."""
+
+    fidelities = (1 / 9, 1 / 3)
+
+    def __call__(self, configuration, fidelity=1.0):
+        return {"loss": measure(configuration)["loss"] + 0.1 * (1 - fidelity)}
+
+
 class TestSearches:
     @pytest.mark.parametrize(
         "algorithm", [None, fl.ADMM(), fl.ADMM.paper(), fl.baselines.JointBO()]
@@ -217,6 +238,15 @@ class TestSearches:
         assert len(set(texts)) == len(texts)
         for e in result.evaluations:
             assert SPACE.decode(*SPACE.encode(e.configuration)) == e.configuration
+
+    @pytest.mark.parametrize("name", fitting("z"))
+    def test_every_solver_of_the_choices_searches_it(self, name):
+        solver = getattr(solvers, name)()
+        algorithm = fl.ADMM(theta=solvers.Random(), z=solver, precision=fl.Fixed(6))
+        problem = Problem(SPACE, Rough())
+        result = fl.minimize(problem, evaluations=10, algorithm=algorithm)
+        texts = [str(e.configuration) for e in result.full]
+        assert len(set(texts)) == len(texts)
 
     def test_the_default_finds_set_and_order(self):
         result = fl.minimize(Problem(SPACE, measure), evaluations=30)
