@@ -43,7 +43,7 @@ def _transformers() -> list[Algorithm]:
             {"n_bins": Integer(3, 32, log=True), "strategy": Categorical(["quantile", "uniform"])},
         ),
         Algorithm("SplineTransformer", {"n_knots": Integer(3, 10)}),
-        Algorithm("SparseRandomProjection", {"eps": Real(0.3, 0.9)}),
+        Algorithm("Normalizer"),
     ]
 
 
