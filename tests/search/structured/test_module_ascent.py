@@ -120,7 +120,7 @@ def test_modules_without_hyperparameters_are_searched_too():
 
 
 def test_after_a_climb_no_module_alone_can_do_better():
-    acquisition, structure, z, theta = learned(LEVELS, wavy, 25)
+    acquisition, structure, _, _ = learned(LEVELS, wavy, 25)
     climb = Climb(acquisition, structure, np.random.default_rng(0), None)
     levels = np.repeat(np.arange(3), 4), np.tile(np.tile(np.arange(4) / 3, 3)[:, None], 9)
     pools = [climb.pool(i, *levels) for i in range(3)]
