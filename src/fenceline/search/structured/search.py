@@ -137,14 +137,14 @@ class StructuredBO:
             )
             order = np.flatnonzero(data.ok)[data.best_first]
             z, theta = data.z[order], data.theta[order]
-            if avoided is not None:
-                elsewhere = ~avoided.includes(z)
-                z, theta = z[elsewhere], theta[elsewhere]
             if rows is not None:
                 acquisition = rows.priced(acquisition)
                 z, theta = rows.best_known(acquisition, z, theta)
             searched = acquisition if rows is None else rows.for_new(acquisition)
             z, theta = with_other_shapes(problem, searched, models.structure, z, theta, rng)
+            if avoided is not None:
+                elsewhere = ~avoided.includes(z)
+                z, theta = z[elsewhere], theta[elsewhere]
             found = self.search(
                 searched,
                 models.structure,

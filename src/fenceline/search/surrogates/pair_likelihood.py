@@ -35,7 +35,7 @@ def pair_likelihood(
     for begin, end in pairwise(pairs.starts):
         interaction[pairs.entry[begin:end]] *= factor[begin:end] / APART
     own = amplitudes.constant[pairs.module] + amplitudes.matern[pairs.module] * correlation
-    kernel = interaction + np.bincount(pairs.entry, own, len(interaction))
+    kernel = np.asarray(interaction + np.bincount(pairs.entry, own, len(interaction)), np.float64)
     prior, noise = amplitudes.prior_variance, amplitudes.noise
     if looks is None or discounts is None:
         diagonal = np.full(len(z), prior + noise + JITTER)

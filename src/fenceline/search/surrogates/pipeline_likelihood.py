@@ -124,16 +124,12 @@ class PipelineEvidence:
         if self.pairs is None:
             value, gradient = self._densely(amplitudes, looks)
         else:
-            value, gradient = pair_likelihood(
-                self.pairs, amplitudes, self.z, looks, self.discounts
-            )
+            value, gradient = pair_likelihood(self.pairs, amplitudes, self.z, looks, self.discounts)
         from_centre = (logarithms - self.centre) / self.width
         prior = 0.5 * float(from_centre @ from_centre)
         return value + prior, slots.gathered(gradient) + from_centre / self.width
 
-    def _densely(
-        self, amplitudes: Amplitudes, looks: LookAmplitudes | None
-    ) -> tuple[float, Array]:
+    def _densely(self, amplitudes: Amplitudes, looks: LookAmplitudes | None) -> tuple[float, Array]:
         """Return the same without prior where slots are compared crosswise: all pairs, each module."""
         n, modules, slots = len(self.z), len(self.parts), self.structure.slots
         compared, effects = [], []
