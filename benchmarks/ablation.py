@@ -89,6 +89,7 @@ class MeasuredBlocks(Search):
         theta: Array,
         rng: np.random.Generator,
         allows: object = None,
+        without: object = None,
     ) -> list[Maximiser]:
         """Return promising pipelines of the block whose turn it is, best first."""
         assert allows is None, "the problems of the ablation have no rules"

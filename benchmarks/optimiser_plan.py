@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
 
@@ -14,7 +14,7 @@ from benchmarks.harness import Curve
 from fenceline import ADMM, Problem, StructuredBO
 from fenceline.baselines import SMAC, JointBO, OptunaTPE, RandomSearch
 from fenceline.minimize import SearchAlgorithm
-from fenceline.problems import artificial, classical
+from fenceline.problems import artificial, classical, decoy
 
 FIRST_SEED, SEEDS, CLASSICAL_SEEDS = 100, 20, 10
 TUNING_SEEDS = range(20)
@@ -69,6 +69,11 @@ def classical_problem(name: str, seed: int) -> Problem:
     return classical()[name]
 
 
+def constrained(seed: int) -> Problem:
+    """Return the artificial problem with four constraints, whose best value nobody knows."""
+    return replace(artificial(seed, constraints=4), optimum=0.0)
+
+
 _CLASSICAL = [
     Line(
         "D",
@@ -95,6 +100,11 @@ PLAN = [
     Line("B", OURS, f"workers{WORKERS}", artificial, 200, 6.0, workers=WORKERS),
     Line("C", OURS, "failing", failing, 200, 8.0),
     *_CLASSICAL,
+    Line("F", OURS, "decoy", decoy, 150, 1.5),
+    Line("F", JOINT, "decoy", decoy, 150, 2.0),
+    Line("F", OPTUNA, "decoy", decoy, 150, 2.0),
+    Line("G", OURS, "constrained", constrained, 220, 10.0, 5),
+    Line("G", OPTUNA, "constrained", constrained, 220, 6.0, 5),
     Line("E", NO_STRUCTURE, "artificial", artificial, 200, 6.0),
     Line("E", NO_SHARING, "artificial", artificial, 200, 1.0),
     Line("E", MEASURED, "artificial", artificial, 200, 6.0),
@@ -102,6 +112,7 @@ PLAN = [
     Line("E", NO_FAILURES, "failing", failing, 200, 6.0),
     Line("A", GROUP, "artificial", artificial, 200, 18.0),
     Line("A", HYPEROPT, "artificial", artificial, 200, 28.0),
+    Line("F", SMAC3, "decoy", decoy, 150, 40.0),
     Line("A", SMAC3, "artificial", artificial, 200, 65.0),
 ]
 

@@ -15,6 +15,7 @@ from benchmarks.optimiser_plan import (
     OPTUNA,
     OURS,
     RIVALS,
+    SMAC3,
     WORKERS,
     scaled,
 )
@@ -34,9 +35,11 @@ Results: TypeAlias = Mapping[str, Mapping[str, Runs]]
 AGAINST_PEERS = {50: 0.6, 100: 0.2, 200: 0.2, 500: 0.2}
 TIMED = (100, 500)
 LONG, LONG_MILLISECONDS = 2000, 150.0
-ASYNCHRONOUS, ASYNCHRONOUS_AT = 1.5, (100, 200)
+ASYNCHRONOUS, ASYNCHRONOUS_AT = 1.5, (50, 100, 200)
 FAILING, FAILING_AT = 1.3, 200
 CLASSICAL_AT = 100
+DECOY_AT = 150
+CONSTRAINED_AT, CONSTRAINED_TIME = 200, 2.0
 ABLATED_AT = (50, 100, 200)
 NOT_RUN = "not run"
 
@@ -72,6 +75,8 @@ def targets(results: Results, scale: float) -> list[Target]:
         *_asynchronous(ours, results, scale),
         _failing(ours, results, scale),
         *_classical(results, scale),
+        *_decoy(results.get("decoy", {}), scale),
+        _constrained(results.get("constrained", {}), scale),
     ]
 
 
@@ -121,6 +126,26 @@ def _classical(results: Results, scale: float) -> Iterator[Target]:
             against = f"JointBO: {ratio.low:.3g} against {ratio.high:.3g}"
             asked = f"{setting.removeprefix('classical-')}: regret at {n} over JointBO's"
             yield Target("D", asked, 1.0, ratio.median, against, ratio.problems)
+
+
+def _decoy(curves: Mapping[str, Runs], scale: float) -> Iterator[Target]:
+    n = scaled(DECOY_AT, scale)
+    for rival in (JOINT, SMAC3):
+        ratio = regret_ratio(curves.get(OURS.name, {}), curves.get(rival.name, {}), n)
+        against = f"{rival.name}: {ratio.low:.3g} against {ratio.high:.3g}"
+        asked = f"decoys: regret at {n} over {rival.name}'s"
+        yield Target("F", asked, 1.0, ratio.median, against, ratio.problems)
+
+
+def _constrained(curves: Mapping[str, Runs], scale: float) -> Target:
+    n = scaled(CONSTRAINED_AT, scale)
+    mine = milliseconds(curves.get(OURS.name, {}), n)[0]
+    theirs = milliseconds(curves.get(OPTUNA.name, {}), n)[0]
+    asked = f"4 constraints: mean time per suggestion at n = {n} over Optuna TPE's"
+    against = f"{mine.median:.1f} against {theirs.median:.1f} ms"
+    measured = quotient(mine.median, theirs.median)
+    problems = min(mine.problems, theirs.problems)
+    return Target("G", asked, CONSTRAINED_TIME, measured, against, problems)
 
 
 def target_table(found: Sequence[Target]) -> Table:

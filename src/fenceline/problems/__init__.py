@@ -11,6 +11,7 @@ from fenceline.problems.classical import (
     rastrigin_mixed,
     two_wells,
 )
+from fenceline.problems.decoy import decoy
 
 __all__ = [
     "ackley_mixed",
@@ -18,6 +19,7 @@ __all__ = [
     "artificial_optimum",
     "branin",
     "classical",
+    "decoy",
     "gramacy",
     "mixed_rosenbrock",
     "pressure_vessel",

@@ -6,9 +6,10 @@ import pytest
 import fenceline as fl
 from fenceline.problems import artificial
 from fenceline.search.structured.acquisition import ConstrainedImprovement
+from fenceline.search.structured.crowding import Crowd
 from fenceline.search.structured.gradient_ascent import ascend
 from fenceline.search.structured.lattice import Lattice
-from fenceline.search.structured.module_ascent import Search
+from fenceline.search.structured.module_ascent import Climb, Search
 from fenceline.search.surrogates.metric_model import MetricModel
 from fenceline.search.surrogates.pipeline_kernel import Structure
 
@@ -116,3 +117,40 @@ def test_modules_without_hyperparameters_are_searched_too():
     )
     found = Search()(acquisition, structure, Lattice(space), z, theta, np.random.default_rng(0))
     assert np.isfinite(found[0].value)
+
+
+def test_after_a_climb_no_module_alone_can_do_better():
+    acquisition, structure, _, _ = learned(LEVELS, wavy, 25)
+    climb = Climb(acquisition, structure, np.random.default_rng(0), None)
+    levels = np.repeat(np.arange(3), 4), np.tile(np.tile(np.arange(4) / 3, 3)[:, None], 9)
+    pools = [climb.pool(i, *levels) for i in range(3)]
+    starts = np.array([[0, 0, 0], [5, 7, 11], [0, 0, 0]])
+    chosen, found = climb(pools, starts, 10)
+    assert (chosen[0] == chosen[2]).all()
+    for row, value in zip(chosen, found, strict=True):
+        for i in range(3):
+            rows = np.tile(row, (12, 1))
+            rows[:, i] = np.arange(12)
+            every_z = levels[0][rows]
+            every_theta = np.full((12, 9), np.nan)
+            for m in range(3):
+                for j in range(3):
+                    every_theta[:, 3 * m + j] = (rows[:, m] % 4) / 3
+            around = values(acquisition, structure, every_z, every_theta)
+            assert around.max() == pytest.approx(value, abs=1e-6)
+
+
+def test_a_search_without_an_algorithm_proposes_others_only():
+    acquisition, structure, z, theta = learned(LEVELS, wavy, 25)
+    crowd = Crowd(1, int(z[0, 1]))
+    elsewhere = ~crowd.includes(z)
+    found = Search()(
+        acquisition,
+        structure,
+        Lattice(LEVELS),
+        z[elsewhere],
+        theta[elsewhere],
+        np.random.default_rng(0),
+        without=crowd,
+    )
+    assert all(candidate.z[1] != crowd.algorithm for candidate in found)

@@ -9,8 +9,7 @@ from fenceline.search.surrogates.pipeline_kernel import (
     Amplitudes,
     Structure,
     assemble,
-    compare,
-    effect,
+    effects_of,
 )
 
 SPACE = fl.Space(
@@ -31,10 +30,10 @@ AMPLITUDES = Amplitudes(np.full(4, 0.5), np.array([0.3, 0.4]), np.array([0.5, 0.
 
 def kernel(left, right):
     parts = [STRUCTURE.parts(*pipelines) for pipelines in (left, right)]
-    effects = []
-    for i, (a, b) in enumerate(zip(*parts, strict=True)):
-        same, correlation, _ = compare(a, b, AMPLITUDES.length_scales[STRUCTURE.columns[i]])
-        effects.append(effect(AMPLITUDES, i, same, correlation))
+    effects = [
+        effects_of(AMPLITUDES, i, a, b, STRUCTURE.columns[i])
+        for i, (a, b) in enumerate(zip(*parts, strict=True))
+    ]
     return assemble(AMPLITUDES, effects)
 
 

@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.special import log_ndtr
 
+from fenceline.search.structured.crowding import Crowd
 from fenceline.search.structured.models import Models
 from fenceline.search.surrogates.improvement import (
     log_expected_improvement,
@@ -133,7 +134,12 @@ class ConstrainedImprovement:
 
     @classmethod
     def of(
-        cls, models: Models, *, learn_failures: bool = True, room: float = 0.0
+        cls,
+        models: Models,
+        *,
+        learn_failures: bool = True,
+        room: float = 0.0,
+        without: Crowd | None = None,
     ) -> ConstrainedImprovement:
         """Return the acquisition under everything known, with what is pending taken at its prediction.
 
@@ -146,10 +152,14 @@ class ConstrainedImprovement:
         room : float
             How many typical errors, of those that feasibility leaves out, to stay inside the fence;
             at most one more than some pipeline is known to.
+        without : Crowd, optional
+            An algorithm that is not to dominate the model of the objective.
         """
         data = models.data
         room = data.within_reach(room)
         objective, constrained = models.fit()
+        if without is not None:
+            objective = models.fit_without_crowd(without)
         chances: list[Chance] = []
         for model, process, constraint, error in zip(
             models.constraints,
@@ -165,7 +175,12 @@ class ConstrainedImprovement:
             chances.append(Chance(process, low, model.warped(within)))
         if learn_failures and (failure := models.fit_failures()) is not None:
             chances.append(Chance(failure, -np.inf, models.failure.warped(0.5)))
-        best = models.best_loss(objective, data.feasible(room))
+        feasible = data.feasible(room)
+        if without is not None:
+            # On the best of the others: seen from the best of all, they would be explored for ever
+            # and tuned never.
+            feasible = feasible[~without.includes(data.z[data.ok])[feasible]]
+        best = models.best_loss(objective, feasible)
         acquisition = cls(objective, best, tuple(chances))
         pending = models.pending
         return acquisition.believing(pending) if pending else acquisition

@@ -7,14 +7,17 @@ from collections.abc import Sequence
 import numpy as np
 from numpy.typing import NDArray
 
+from fenceline.search.structured.crowding import Crowd
 from fenceline.search.structured.data import Data
 from fenceline.search.structured.lattice import Lattice
 from fenceline.search.surrogates.look_model import LookModel
-from fenceline.search.surrogates.metric_model import MetricModel
+from fenceline.search.surrogates.metric_model import MetricModel, informative
 from fenceline.search.surrogates.pipeline_gp import SharedProcess
 from fenceline.search.surrogates.pipeline_kernel import Part, Structure
 
 Array = NDArray[np.float64]
+
+_LEAST = 10  # evaluations of a crowded algorithm that another model learns from, too
 
 
 class Models:
@@ -29,6 +32,7 @@ class Models:
         self.objective = kind(self.structure, transform)
         self.constraints = [kind(self.structure, transform) for _ in data.problem.constraints]
         self.failure = MetricModel(self.structure, transform=False)
+        self.elsewhere = MetricModel(self.structure, transform)
 
     def refresh(self) -> None:
         """Take in what has been measured; a value that changed is learned anew."""
@@ -50,6 +54,18 @@ class Models:
             self.objective.update(good, self.data.loss),
             [m.update(good, y) for m, y in zip(self.constraints, self.data.excess.T, strict=True)],
         )
+
+    def fit_without_crowd(self, crowd: Crowd) -> SharedProcess:
+        """Return a process of the objective that one algorithm does not dominate.
+
+        It learns from as many evaluations of that algorithm as of all others together.
+        """
+        crowded = crowd.includes(self.data.z[self.data.ok])
+        inside, outside = np.flatnonzero(crowded), np.flatnonzero(~crowded)
+        few = inside[informative(self.data.loss[inside], max(len(outside), _LEAST))]
+        rows = np.sort(np.concatenate([outside, few]))
+        self.elsewhere.process = None
+        return self.elsewhere.update([p[rows] for p in self.successful], self.data.loss[rows])
 
     def discounts(self, shares: Array) -> Array:
         """Return how far looks are from full measurements: 1 for those with the fewest rows."""

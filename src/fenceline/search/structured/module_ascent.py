@@ -15,11 +15,14 @@ from numpy.typing import NDArray
 
 from fenceline.problem.space import Choices
 from fenceline.search.structured.acquisition import Acquisition
+from fenceline.search.structured.crowding import Crowd
 from fenceline.search.structured.gradient_ascent import ascend
 from fenceline.search.structured.lattice import Lattice
+from fenceline.search.surrogates.pipeline_gp import SharedProcess
 from fenceline.search.surrogates.pipeline_kernel import Structure
 
 Array = NDArray[np.float64]
+Array32 = NDArray[np.float32]
 Indices = NDArray[np.intp]
 
 
@@ -59,8 +62,12 @@ class Search:
         theta: Array,
         rng: np.random.Generator,
         allows: Allows | None = None,
+        without: Crowd | None = None,
     ) -> list[Maximiser]:
-        """Return promising pipelines, best first; `z` and `theta` hold what is known, best first."""
+        """Return promising pipelines, best first; `z` and `theta` hold what is known, best first.
+
+        An algorithm that they are to do without is in none of these, either.
+        """
         climb = Climb(acquisition, structure, rng, allows)
         modules = structure.space.modules
         elite_z, elite_theta = z[: self.elites], theta[: self.elites]
@@ -86,6 +93,9 @@ class Search:
             rows = np.concatenate(
                 [elite_theta, theta[best_known], np.repeat(drawn, count, axis=0), near_theta]
             )
+            if without is not None and i == without.module:
+                others = algorithm != without.algorithm
+                algorithm, rows = algorithm[others], rows[others]
             pools.append(climb.pool(i, algorithm, rows))
         starts = np.arange(min(self.starts, len(elite_z)))
         chosen, values = climb(pools, np.tile(starts[:, None], len(modules)), self.sweeps)
@@ -122,6 +132,8 @@ class Pool:
     algorithm: Indices
     theta: Array
     effects: tuple[tuple[Array, Array], ...]
+    rough: tuple[tuple[Array32, Array32], ...]
+    """The same effects with half the digits, for a bound that needs no more."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -136,32 +148,44 @@ class Climb:
     def pool(self, i: int, algorithm: Indices, theta: Array) -> Pool:
         """Return components that module i may take."""
         part = self.structure.part(i, algorithm, theta)
-        return Pool(algorithm, theta, tuple(p.effects(i, part) for p in self.acquisition.processes))
+        effects = tuple(p.effects(i, part) for p in self.acquisition.processes)
+        rough = tuple((t.astype(np.float32), f.astype(np.float32)) for t, f in effects)
+        return Pool(algorithm, theta, effects, rough)
 
     def __call__(
         self, pools: Sequence[Pool], chosen: Indices, sweeps: int
     ) -> tuple[Indices, Array]:
         """Move all starts (rows of component indices) uphill together."""
-        chosen = chosen.copy()
+        # Starts that have met go on as one.
+        chosen, same = np.unique(chosen, axis=0, return_inverse=True)
         values = np.full(len(chosen), -np.inf)
+        totals = self._totals(pools, chosen)
+        # A module is worth another look when another one has moved since the last.
+        waiting = np.ones(chosen.shape, dtype=np.bool_)
         for _ in range(sweeps):
-            before = chosen.copy()
-            totals = self._totals(pools, chosen)
-            for i in self.rng.permutation(len(pools)):
-                pool, old = pools[i], chosen[:, i]
-                # The module that moves leaves the totals, and comes back with what it chose.
-                for (terms, factors), (term, factor) in zip(totals, pool.effects, strict=True):
-                    terms -= term[old]
-                    factors /= factor[old]
-                along = self._along(pools, chosen, int(i), totals)
-                chosen[:, i] = new = along.argmax(axis=1)
-                for (terms, factors), (term, factor) in zip(totals, pool.effects, strict=True):
-                    terms += term[new]
-                    factors *= factor[new]
-                values = along.max(axis=1)
-            if (chosen == before).all():
+            if not waiting.any():
                 break
-        return chosen, values
+            for i in self.rng.permutation(len(pools)):
+                moving = np.flatnonzero(waiting[:, i])
+                if len(moving) == 0:
+                    continue
+                pool, old = pools[i], chosen[moving, i]
+                # The module that moves leaves the totals, and comes back with what it chose.
+                others = [
+                    (terms[moving] - term[old], factors[moving] / factor[old])
+                    for (terms, factors), (term, factor) in zip(totals, pool.effects, strict=True)
+                ]
+                along = self._along(pools, chosen[moving], int(i), others)
+                new = along.argmax(axis=1)
+                chosen[moving, i], values[moving] = new, along.max(axis=1)
+                waiting[moving[new != old]] = True
+                waiting[moving, i] = False
+                for (terms, factors), (term, factor), (rest, product) in zip(
+                    totals, pool.effects, others, strict=True
+                ):
+                    terms[moving] = rest + term[new]
+                    factors[moving] = product * factor[new]
+        return chosen[same], values[same]
 
     def _totals(self, pools: Sequence[Pool], chosen: Indices) -> list[tuple[Array, Array]]:
         """Return, for each model, the sum of the modules' terms and the product of their factors."""
@@ -192,15 +216,15 @@ class Climb:
         Only components that look best under an optimistic deviation are worth the exact one, which
         costs a product with an n x n matrix; the others are out of the race.
         """
-        processes = self.acquisition.processes
-        crosses = []
-        for (terms, factors), (term, factor) in zip(others, pools[i].effects, strict=True):
-            cross = factors[:, None] * factor
-            cross += term
-            cross += terms[:, None]
-            crosses.append(cross.reshape(-1, term.shape[1]))
-        rough = [p.predict_roughly(cross) for p, cross in zip(processes, crosses, strict=True)]
-        hopes = self.acquisition.value(rough).reshape(len(chosen), -1)
+        pool, processes = pools[i], self.acquisition.processes
+        hopes = self.acquisition.value(
+            [
+                _roughly(process, *effects, *rough, *rest)
+                for process, effects, rough, rest in zip(
+                    processes, pool.effects, pool.rough, others, strict=True
+                )
+            ]
+        ).reshape(len(chosen), -1)
         count = hopes.shape[1]
         rows = np.arange(hopes.size)
         if self.allows is not None or self.structure.space.shapes is not None:
@@ -208,7 +232,13 @@ class Climb:
         elif count > _EXACT:
             best = np.argpartition(-hopes, _EXACT, axis=1)[:, :_EXACT]
             rows = (best + count * np.arange(len(chosen))[:, None]).ravel()
-        exact = [p.predict(cross[rows]) for p, cross in zip(processes, crosses, strict=True)]
+        s, c = np.divmod(rows, count)
+        exact = [
+            process.predict(factors[s] * factor[c] + term[c] + terms[s])
+            for process, (term, factor), (terms, factors) in zip(
+                processes, pool.effects, others, strict=True
+            )
+        ]
         values = np.full(hopes.size, -np.inf)
         values[rows] = self.acquisition.value(exact)
         return values.reshape(hopes.shape)
@@ -242,6 +272,30 @@ class Climb:
                     break
             rows += [s * hopes.shape[1] + c for c in kept]
         return np.array(rows, dtype=np.intp)
+
+
+def _roughly(
+    process: SharedProcess,
+    term: Array,
+    factor: Array,
+    rough_term: Array32,
+    rough_factor: Array32,
+    terms: Array,
+    factors: Array,
+) -> tuple[Array, Array]:
+    """Return mean and largest deviation of every start (`terms`, `factors`) with every component.
+
+    The mean is linear in the kernel, so it needs no kernel rows; only the bound does.
+    """
+    weights = process.weights
+    mean = (factors * weights) @ factor.T
+    mean += term @ weights
+    mean += (terms @ weights + process.constant)[:, None]
+    cross = factors.astype(np.float32)[:, None] * rough_factor
+    cross += rough_term
+    cross += terms.astype(np.float32)[:, None]
+    nearest = cross.max(axis=2).astype(np.float64)
+    return mean.ravel(), process.largest_deviation(nearest.ravel())
 
 
 def _assembled(

@@ -27,6 +27,7 @@ from fenceline.problem.starts import space_starts
 from fenceline.search.iterate import Iterate
 from fenceline.search.lagrangian import Scales, slack_bounds
 from fenceline.search.structured.acquisition import ConstrainedImprovement
+from fenceline.search.structured.crowding import crowd
 from fenceline.search.structured.data import Data
 from fenceline.search.structured.fidelity import MultiFidelity
 from fenceline.search.structured.lattice import Lattice
@@ -126,8 +127,13 @@ class StructuredBO:
             return start, rows.shares[0]
         if data.ok.any():
             cautious = len(evaluator.history) % _CAUTIOUS_EVERY == 0
+            # Where the budget is in seconds, `rows` sees to it that others get their turn.
+            avoided = crowd(data) if rows is None else None
             acquisition = ConstrainedImprovement.of(
-                models, learn_failures=self.failures, room=self.room if cautious else 0.0
+                models,
+                learn_failures=self.failures,
+                room=self.room if cautious else 0.0,
+                without=avoided,
             )
             order = np.flatnonzero(data.ok)[data.best_first]
             z, theta = data.z[order], data.theta[order]
@@ -136,6 +142,9 @@ class StructuredBO:
                 z, theta = rows.best_known(acquisition, z, theta)
             searched = acquisition if rows is None else rows.for_new(acquisition)
             z, theta = with_other_shapes(problem, searched, models.structure, z, theta, rng)
+            if avoided is not None:
+                elsewhere = ~avoided.includes(z)
+                z, theta = z[elsewhere], theta[elsewhere]
             found = self.search(
                 searched,
                 models.structure,
@@ -146,6 +155,7 @@ class StructuredBO:
                 (lambda z, theta: problem.allows(space.decode(z, theta)))
                 if problem.allowed
                 else None,
+                without=avoided,
             )
             new = (
                 configuration

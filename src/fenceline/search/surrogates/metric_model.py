@@ -65,14 +65,14 @@ class MetricModel:
 
     def _refit(self, parts: Sequence[Part], y: Array) -> None:
         learn = informative(y, _MOST_FITTED)
+        # As they are where nothing is left out, so that all metrics share what is computed of them.
+        learnt = parts if len(learn) == len(y) else [part[learn] for part in parts]
         candidates = []
         for logarithmic in self._contenders(len(y)):
             warp = Warp.of(y[learn], logarithmic=logarithmic)
             start = self._starts.get(logarithmic)
             steps = _FIRST_STEPS if start is None else _LATER_STEPS
-            value, found = fit(
-                self.structure, [part[learn] for part in parts], warp(y[learn]), start, steps
-            )
+            value, found = fit(self.structure, learnt, warp(y[learn]), start, steps)
             self._starts[logarithmic] = found
             candidates.append((value - warp.log_slope(y[learn]), warp, found))
         _, self.warp, found = min(candidates, key=lambda candidate: candidate[0])

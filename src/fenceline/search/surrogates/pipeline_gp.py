@@ -15,6 +15,7 @@ from fenceline.search.surrogates.pipeline_kernel import (
     Structure,
     assemble,
     effect,
+    effects_of,
 )
 
 JITTER = 1e-10
@@ -42,14 +43,15 @@ class SharedProcess:
         left = self.amplitudes.prior_variance - np.einsum("ij,ij->i", white, white)
         return self.constant + cross @ self.weights, np.sqrt(np.maximum(left, 1e-12))
 
-    def predict_roughly(self, cross: Array) -> tuple[Array, Array]:
-        """Return the mean, and an upper bound of the deviation at a fraction of the cost.
+    def largest_deviation(self, nearest: Array) -> Array:
+        """Return an upper bound of the deviation at a fraction of its cost.
 
-        The bound is what is left when only the most similar evaluation is known.
+        It is what is left when only the most similar evaluation is known, to which the kernel is
+        `nearest`.
         """
         variance = self.amplitudes.prior_variance
-        left = variance - cross.max(axis=1) ** 2 / (variance + self.amplitudes.noise + JITTER)
-        return self.constant + cross @ self.weights, np.sqrt(np.maximum(left, 1e-12))
+        left = variance - nearest**2 / (variance + self.amplitudes.noise + JITTER)
+        return np.sqrt(np.maximum(left, 1e-12))
 
     def predict_pipelines(self, parts: Sequence[Part]) -> tuple[Array, Array]:
         """Return mean and standard deviation of whole pipelines."""
@@ -90,6 +92,8 @@ def condition(
 def _effects(
     structure: Structure, amplitudes: Amplitudes, i: int, left: Part, right: Sequence[Part]
 ) -> tuple[Array, Array]:
+    if structure.space.shapes is None:
+        return effects_of(amplitudes, i, left, right[i], structure.columns[i])
     scales = amplitudes.length_scales[structure.columns[i]]
     same, correlation, _ = structure.compared(i, left, right, scales)
     return effect(amplitudes, i, same, correlation)

@@ -22,14 +22,14 @@ import numpy as np
 
 from fenceline.problem.parameter import Categorical
 from fenceline.problem.space import Space
-from fenceline.search.surrogates.matern import Array, Indices, matern
+from fenceline.search.surrogates.matern import Array, Indices, matern, matern_at
 from fenceline.search.surrogates.slots import Slots
 
 # r: how much pipelines without a common algorithm still share in the interaction term.
 APART = 0.3
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, eq=False)
 class Part:
     """One module of many pipelines: the chosen algorithms, and the features of their hyper-parameters."""
 
@@ -163,6 +163,28 @@ def effect(amplitudes: Amplitudes, i: int, same: Array, correlation: Array) -> t
         amplitudes.constant[i] * same + amplitudes.matern[i] * correlation,
         APART + (1.0 - APART) * correlation,
     )
+
+
+def effects_of(
+    amplitudes: Amplitudes, i: int, left: Part, right: Part, columns: Indices
+) -> tuple[Array, Array]:
+    """Return :func:`effect` of :func:`compare`, where only pairs with a common algorithm cost much.
+
+    `columns` are those of theta behind the features, as in :attr:`Structure.columns`.
+    """
+    scales = amplitudes.length_scales[columns]
+    A, B = left.features / scales, right.features / scales
+    squared = A @ B.T
+    squared *= -2.0
+    squared += np.einsum("ij,ij->i", A, A)[:, None]
+    squared += np.einsum("ij,ij->i", B, B)
+    # Most pairs have no algorithm in common: only the others are worth an exponential.
+    same = np.flatnonzero(np.equal.outer(left.algorithm, right.algorithm))
+    correlation = matern_at(5.0 * np.maximum(squared.ravel()[same], 0.0))[0]
+    term, factor = np.zeros(squared.shape), np.full(squared.shape, APART)
+    term.ravel()[same] = amplitudes.constant[i] + amplitudes.matern[i] * correlation
+    factor.ravel()[same] += (1.0 - APART) * correlation
+    return term, factor
 
 
 def assemble(amplitudes: Amplitudes, effects: Sequence[tuple[Array, Array]]) -> Array:

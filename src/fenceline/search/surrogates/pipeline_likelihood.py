@@ -6,10 +6,12 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
-from scipy.linalg.lapack import dpotri, dpotrs
+from scipy.linalg.lapack import dpotri
 from scipy.optimize import Bounds, minimize
 
 from fenceline.search.surrogates.matern import Array, cholesky
+from fenceline.search.surrogates.pair_likelihood import explained, pair_likelihood
+from fenceline.search.surrogates.pairs import Pairs
 from fenceline.search.surrogates.pipeline_gp import JITTER
 from fenceline.search.surrogates.pipeline_kernel import (
     APART,
@@ -90,6 +92,8 @@ class PipelineEvidence:
     high: Array
     discounts: Array | None = None
     """Of looks, beside 0 for full measurements; None if all are full."""
+    pairs: Pairs | None = None
+    """Where all pipelines have the same shape."""
 
     @classmethod
     def of(
@@ -108,15 +112,26 @@ class PipelineEvidence:
         table = np.array([*rows, *(() if discounts is None else _LOOK_PRIORS.values())])
         centre, low, high = np.log(table[:, 0]), np.log(table[:, 2]), np.log(table[:, 3])
         centre[: len(roots)] += np.log(roots)
-        return cls(structure, parts, z, centre, table[:, 1], low, high, discounts)
+        pairs = Pairs.of(structure, tuple(parts)) if structure.space.shapes is None else None
+        return cls(structure, parts, z, centre, table[:, 1], low, high, discounts, pairs)
 
     def __call__(self, logarithms: Array) -> tuple[float, Array]:
         """Value and gradient at one point; the constant mean is profiled out, which adds no gradient."""
-        n, modules = len(self.z), len(self.parts)
-        free, slots = logarithms, self.structure.slots
-        logarithms = slots.tie(free)
-        looks = None if self.discounts is None else LookAmplitudes.of(logarithms[-3:])
-        amplitudes = Amplitudes.of(logarithms if looks is None else logarithms[:-3], modules)
+        slots = self.structure.slots
+        tied = slots.tie(logarithms)
+        looks = None if self.discounts is None else LookAmplitudes.of(tied[-3:])
+        amplitudes = Amplitudes.of(tied if looks is None else tied[:-3], len(self.parts))
+        if self.pairs is None:
+            value, gradient = self._densely(amplitudes, looks)
+        else:
+            value, gradient = pair_likelihood(self.pairs, amplitudes, self.z, looks, self.discounts)
+        from_centre = (logarithms - self.centre) / self.width
+        prior = 0.5 * float(from_centre @ from_centre)
+        return value + prior, slots.gathered(gradient) + from_centre / self.width
+
+    def _densely(self, amplitudes: Amplitudes, looks: LookAmplitudes | None) -> tuple[float, Array]:
+        """Return the same without prior where slots are compared crosswise: all pairs, each module."""
+        n, modules, slots = len(self.z), len(self.parts), self.structure.slots
         compared, effects = [], []
         for i, part in enumerate(self.parts):
             scales = amplitudes.length_scales[self.structure.columns[i]]
@@ -169,27 +184,18 @@ class PipelineEvidence:
                         pull.sum(axis=0) @ (A * A) - np.einsum("ij,ij->j", A, pull @ A)
                     )
                 pulls += np.bincount(columns, squares, len(pulls)) * (5.0 / 3.0)
-        gradient = slots.gathered(np.concatenate([pulls, constants, materns, last]))
-        from_centre = (free - self.centre) / self.width
-        return float(value + 0.5 * from_centre @ from_centre), gradient + from_centre / self.width
+        return value, np.concatenate([pulls, constants, materns, last])
 
 
 def _explain(kernel: Array, z: Array) -> tuple[float, Array]:
     """Negative log likelihood of z under a kernel matrix, and its derivative in that matrix."""
     n = len(z)
     factor = cholesky(kernel, np.empty((n, n)))
-    solved = dpotrs(factor, np.column_stack([z, np.ones(n)]), lower=1)[0]
-    constant = solved[:, 0].sum() / solved[:, 1].sum()
-    alpha = solved[:, 0] - constant * solved[:, 1]
-    value = (
-        0.5 * (z - constant) @ alpha
-        + np.log(factor.diagonal()).sum()
-        + 0.5 * n * np.log(2.0 * np.pi)
-    )
+    value, alpha = explained(factor, z)
     # LAPACK fills one triangle of the inverse only.
     inverse = np.tril(dpotri(factor, lower=1, overwrite_c=1)[0])
     weights = inverse + inverse.T
     weights.flat[:: n + 1] *= 0.5
     weights -= np.multiply.outer(alpha, alpha)
     weights *= 0.5
-    return float(value), weights
+    return value, weights

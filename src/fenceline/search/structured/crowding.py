@@ -1,0 +1,60 @@
+"""A way out of an algorithm that has most of the evaluations and hardly improves any more.
+
+The logarithm of a loss is taken in units of its spread, which shrinks while evaluations gather at
+one algorithm: the last digits there then count as much as what another algorithm may gain when it
+is tuned. So proposals elsewhere are made from time to time, as long as nothing is gained.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from fenceline.search.structured.data import Data
+
+Array = NDArray[np.float64]
+
+CROWD, MOST = 12, 9
+"""An algorithm is crowded that had so many of the last measurements."""
+EVERY = 3
+"""One proposal in so many is made elsewhere."""
+GAIN = 0.01
+"""Of what lies between the best and the typical algorithm: less is no gain."""
+
+
+@dataclass(frozen=True, slots=True)
+class Crowd:
+    """An algorithm that a proposal is to do without."""
+
+    module: int
+    algorithm: int
+
+    def includes(self, z: NDArray[np.intp]) -> NDArray[np.bool_]:
+        """Tell which pipelines use it."""
+        return np.asarray(z[:, self.module] == self.algorithm)
+
+
+def crowd(data: Data) -> Crowd | None:
+    """Return the algorithm that the next proposal should avoid, if it should avoid any."""
+    n = len(data.z)
+    if n < 2 * CROWD or n % EVERY:
+        return None
+    at = np.flatnonzero(data.ok)
+    feasible = data.feasible()
+    when, loss = at[feasible], data.loss[feasible]
+    before = loss[when < n - CROWD]
+    if len(before) == 0:
+        return None
+    gain = float(before.min() - loss.min())
+    crowds = []
+    for i, last in enumerate(data.z[-CROWD:].T):
+        counts = np.bincount(last)
+        chosen = data.z[when, i]
+        bests = np.array([loss[chosen == j].min() for j in np.unique(chosen)])
+        # Of the algorithms that were tried: so much do they differ by.
+        spread = float(np.median(bests) - bests.min())
+        if len(bests) > 1 and counts.max() >= MOST and gain <= GAIN * spread:
+            crowds.append(Crowd(i, int(counts.argmax())))
+    return crowds[n // EVERY % len(crowds)] if crowds else None

@@ -1,0 +1,71 @@
+"""Pairs of pipelines that use the same algorithm somewhere: all that hyper-parameters can relate.
+
+Of n (n - 1) / 2 pairs only those with a common algorithm in a module differ from all others there.
+With them as one long list a likelihood costs a fraction of what dense matrices per module take.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import lru_cache
+
+import numpy as np
+from scipy.sparse import csc_array, csr_array
+
+from fenceline.search.surrogates.matern import Array, Indices
+from fenceline.search.surrogates.pipeline_kernel import Part, Structure
+
+
+@dataclass(frozen=True, slots=True)
+class Pairs:
+    """All pairs of n pipelines, and for each module those that share its algorithm."""
+
+    first: Indices
+    second: Indices
+    module: Indices  # of each shared algorithm
+    entry: Indices  # and its pair
+    starts: Indices  # of each module in that list, and its end
+    squares: csr_array  # of differences, a column per hyper-parameter
+    by_parameter: csc_array  # the same, transposed
+
+    @classmethod
+    @lru_cache(maxsize=2)
+    def of(cls, structure: Structure, parts: tuple[Part, ...]) -> Pairs:
+        """List the pairs of some pipelines; kept, for every metric is learnt from the same ones."""
+        n, width = len(parts[0]), len(structure.space.parameters)
+        first, second = np.triu_indices(n, 1)
+        entries, counts, data, columns, lengths = [], [], [], [], []
+        for i, part in enumerate(parts):
+            shared = 0
+            for j in np.unique(part.algorithm):
+                at = np.flatnonzero(part.algorithm == j)
+                a, b = (at[k] for k in np.triu_indices(len(at), 1))
+                own = structure.features_of(i, int(j))
+                features = part.features[:, own]
+                entries.append(a * n - a * (a + 1) // 2 + b - a - 1)
+                data.append(((features[a] - features[b]) ** 2).ravel())
+                columns.append(np.tile(structure.columns[i][own], len(a)))
+                lengths.append(np.full(len(a), len(own)))
+                shared += len(a)
+            counts.append(shared)
+        ends = np.concatenate([[0], np.cumsum(np.concatenate(lengths))])
+        squares = csr_array(
+            (np.concatenate(data), np.concatenate(columns), ends), shape=(len(ends) - 1, width)
+        )
+        return cls(
+            first,
+            second,
+            np.repeat(np.arange(len(parts)), counts),
+            np.concatenate(entries),
+            np.concatenate([[0], np.cumsum(counts)]).astype(np.intp),
+            squares,
+            squares.T,
+        )
+
+    def matrix(self, pairs: Array, diagonal: Array) -> Array:
+        """Return a symmetric matrix of which LAPACK's lower triangle is filled, as it is read."""
+        n = len(diagonal)
+        full = np.zeros((n, n))
+        full[self.first, self.second] = pairs
+        full.flat[:: n + 1] = diagonal
+        return full

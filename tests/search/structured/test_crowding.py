@@ -1,0 +1,71 @@
+"""When a search looks elsewhere, and what for."""
+
+import numpy as np
+import pytest
+
+import fenceline as fl
+from fenceline.problems import decoy
+from fenceline.search.structured.crowding import CROWD, EVERY, Crowd, crowd
+from fenceline.search.structured.data import Data
+
+SPACE = fl.Space([fl.Module("m", [fl.Algorithm(n, {"x": fl.Real(0, 1)}) for n in "abc"])])
+PROBLEM = fl.Problem(SPACE, lambda c: {}, objective="f")
+N = 3 * CROWD
+
+
+class Evaluator:
+    """A history that a test writes."""
+
+    def __init__(self, algorithms, losses):
+        self.pending = []
+        self.history = [
+            fl.Evaluation(
+                SPACE.configuration({"m": (name, {"x": k / 1000})}), {"f": loss}, loss, 0.0, "ok"
+            )
+            for k, (name, loss) in enumerate(zip(algorithms, losses, strict=True))
+        ]
+
+
+def crowd_of(algorithms, losses):
+    data = Data(PROBLEM, Evaluator(algorithms, losses))
+    data.refresh()
+    return crowd(data)
+
+
+STUCK = "bca" + "a" * (N - 3)
+LOSSES = np.array([0.5, 0.4, 0.1] + [0.1] * (N - 3))
+
+
+def test_an_algorithm_that_has_most_evaluations_and_gains_nothing_is_avoided():
+    assert N % EVERY == 0
+    assert crowd_of(STUCK, LOSSES) == Crowd(0, 0)
+
+
+def test_only_every_so_often():
+    assert crowd_of(STUCK[:-1], LOSSES[:-1]) is None
+
+
+def test_an_algorithm_that_gains_is_left_alone():
+    falling = LOSSES.copy()
+    falling[-3] = 0.05
+    assert crowd_of(STUCK, falling) is None
+
+
+def test_last_digits_are_no_gain():
+    falling = LOSSES.copy()
+    falling[-3] -= 1e-5
+    assert crowd_of(STUCK, falling) == Crowd(0, 0)
+
+
+def test_where_evaluations_are_spread_nothing_is_avoided():
+    assert crowd_of(("abc" * N)[:N], LOSSES) is None
+
+
+def test_an_algorithm_without_company_cannot_be_avoided():
+    assert crowd_of("a" * N, LOSSES) is None
+
+
+@pytest.mark.parametrize("seed", [0, 1])
+def test_a_decoy_does_not_keep_the_search(seed):
+    result = fl.minimize(decoy(seed), evaluations=60, seed=seed)
+    assert result.best.objective < 0.02
