@@ -56,6 +56,8 @@ class Block:
     _points: list[NDArray[np.float64]] = field(default_factory=list)
     _merits: list[float] = field(default_factory=list)
     _looks: list[tuple[NDArray[np.float64], Evaluation]] = field(default_factory=list)
+    _look_merits: list[float] = field(default_factory=list)
+    _look_merits_at: int = 0
     _open: list[tuple[NDArray[np.float64], Configuration, float]] = field(default_factory=list)
 
     def tell(self, point: NDArray[np.float64], evaluation: Evaluation) -> None:
@@ -135,11 +137,14 @@ class Block:
     def looks(self) -> tuple[Points, Merits, Shares]:
         """Return every look that is known; one that failed counts as the worst that was seen."""
         self._collect()
+        # Only a full measurement changes what looks are worth; a thousand of them take their time.
+        if self._look_merits_at != len(self._points):
+            self._look_merits_at = len(self._points)
+            self._look_merits = []
         value = self.look_merit or self.merit
-        points, merits = self._filled(
-            [p for p, _ in self._looks],
-            [value(p, e) if e.ok else np.nan for p, e in self._looks],
-        )
+        for point, evaluation in self._looks[len(self._look_merits) :]:
+            self._look_merits.append(value(point, evaluation) if evaluation.ok else np.nan)
+        points, merits = self._filled([p for p, _ in self._looks], self._look_merits)
         shares = np.array([e.fidelity for _, e in self._looks[: len(points)]])
         return points, merits, shares
 
