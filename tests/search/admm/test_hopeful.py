@@ -3,7 +3,7 @@ import pytest
 
 import fenceline as fl
 from fenceline.evaluation.engines.serial import Serial
-from fenceline.evaluation.evaluator import Desk
+from fenceline.evaluation.evaluator import RunEvaluator
 from fenceline.search.admm.hopeful import HopefulMerits
 from fenceline.search.lagrangian import Lagrangian, Scales, slack_bounds
 
@@ -27,7 +27,7 @@ def at(a):
 @pytest.fixture
 def desk():
     problem = fl.Problem(SPACE, Measure(), constraints=[fl.metric("gap") <= 0.4])
-    return Desk(problem, Serial(), 100)
+    return RunEvaluator(problem, Serial(), 100)
 
 
 def merits(desk):

@@ -8,7 +8,7 @@ import pytest
 import fenceline as fl
 from fenceline import solvers
 from fenceline.errors import DefinitionError
-from fenceline.evaluation.evaluator import Desk
+from fenceline.evaluation.evaluator import RunEvaluator
 from fenceline.problem.problem import BudgetSpent
 from fenceline.search.admm.settings import fitting
 from fenceline.testing.algorithms import _Tardy
@@ -100,7 +100,7 @@ def test_a_pair_resumes_where_it_was_killed_and_finds_a_feasible_pipeline(tmp_pa
 def test_a_pair_keeps_its_budget_while_measurements_are_pending(theta, z):
     """Three workers whose latest task finishes first, as real ones may."""
     measure = Measure()
-    desk = Desk(problem(measure), _Tardy(workers=3), EVALUATIONS)
+    desk = RunEvaluator(problem(measure), _Tardy(workers=3), EVALUATIONS)
     with pytest.raises(BudgetSpent):
         for _ in admm(theta, z).iterates(desk.problem, desk, np.random.default_rng(0)):
             pass
