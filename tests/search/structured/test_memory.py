@@ -9,6 +9,7 @@ import pytest
 import fenceline as fl
 from fenceline.problems import artificial
 from fenceline.search.structured.module_ascent import Search
+from fenceline.search.surrogates import metric_model
 
 
 class Anything(Search):
@@ -27,8 +28,10 @@ def resident_megabytes():
 
 
 @pytest.mark.skipif(not STATM.exists(), reason="resident memory is read from /proc")
-def test_two_thousand_evaluations_stay_small():
+def test_two_thousand_evaluations_stay_small(monkeypatch):
     """Iterates that kept views of tables held 750 MB here: quadratic in the evaluations."""
+    # Hyper-parameters may be poor: learning them takes half the time, and none of the memory.
+    monkeypatch.setattr(metric_model, "_MOST_FITTED", 20)
     quick = fl.StructuredBO(search=Anything(), transform=False)
     fl.minimize(artificial(0), evaluations=60, algorithm=quick)  # what is imported only now
     before = resident_megabytes()
