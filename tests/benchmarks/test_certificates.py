@@ -25,8 +25,7 @@ def test_a_rule_without_an_end_would_be_found_out():
     def all_that_pass(found):
         from fenceline.certificate.candidates import Rooms, options, typical_errors
 
-        measured = [c.metrics for c in found.candidates]
-        typical = typical_errors(found.problem, measured)
+        typical = typical_errors(found.problem, found.candidates)
         rooms = Rooms(found.problem, found.metrics, found.rows, 0.05, typical)
         inside = [o for c in found.candidates for o in options(c, rooms)]
         return [o for o in inside if found.passes(o, 0.05)]

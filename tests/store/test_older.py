@@ -7,7 +7,7 @@ from fenceline.baselines import RandomSearch
 from fenceline.estimator import portable
 from fenceline.problem.measurement import Spread
 from fenceline.store import Finish, read_run
-from fenceline.store.older import with_spreads
+from fenceline.store.older import as_plain, with_spreads
 
 BEFORE = Path(__file__).parent / "before"
 
@@ -60,3 +60,12 @@ def test_a_model_of_before_keeps_its_errors_and_folds():
     evaluation = portable._evaluation(space, found)
     assert evaluation.metrics == {"loss": 0.3}
     assert evaluation.spreads == {"loss": Spread(0.1, (0.2, 0.4))}
+
+
+def test_an_outcome_that_waits_from_before_is_read():
+    found = as_plain({"loss": 5.0, "latency_us": [8.0, 0.5], "loss/se": 0.1, "details": {"a": 1}})
+    assert found["metrics"] == {"loss": 5.0, "latency_us": 8.0}
+    assert found["errors"] == {"latency_us": 0.5}
+    assert found["spreads"] == {"loss": [0.1]}
+    assert found["details"] == {"a": 1}
+    assert as_plain({"details": 2.0})["metrics"] == {"details": 2.0}

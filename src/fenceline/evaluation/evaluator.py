@@ -22,6 +22,7 @@ from fenceline.problem.problem import BudgetSpent, Problem, takes
 from fenceline.result.result import Ending
 from fenceline.search.iterate import Iterate
 from fenceline.store import Finish, Proposal, RunDirectory
+from fenceline.store.older import as_plain
 
 _MOST_REPEATS = 1000
 _WORKERS_PER_SPARE = 8
@@ -323,8 +324,11 @@ class RunEvaluator:
 
 def _measured(outcome: Outcome) -> Measurement | None:
     """Return what the guarded measure has sent: a measurement, or a text that says what is wrong."""
+    value = outcome.value
     if outcome.status != "ok":
         return None
-    if isinstance(outcome.value, str):
-        raise MeasurementError(outcome.value)
-    return Measurement.from_plain(outcome.value)
+    if isinstance(value, str):
+        raise MeasurementError(value)
+    if isinstance(value, dict) and not isinstance(value.get("metrics"), dict):
+        value = as_plain(value)  # from the outbox of a run of before
+    return Measurement.from_plain(value)

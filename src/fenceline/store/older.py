@@ -29,3 +29,16 @@ def with_spreads(record: dict[str, Any]) -> dict[str, Any]:
         for name, parts in found.items()
     }
     return record | {"metrics": kept, "spreads": spreads}
+
+
+def as_plain(value: dict[str, Any]) -> dict[str, Any]:
+    """Return what a worker of an earlier version left behind: numbers by name, or lists of two with an error."""
+    details = value.get("details")
+    found = {n: v for n, v in value.items() if not (n == "details" and isinstance(v, dict))}
+    return with_spreads(
+        {
+            "metrics": {n: v[0] if isinstance(v, list) and v else v for n, v in found.items()},
+            "errors": {n: v[1] for n, v in found.items() if isinstance(v, list) and len(v) == 2},
+            "details": details if isinstance(details, dict) else {},
+        }
+    )

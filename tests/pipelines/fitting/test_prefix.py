@@ -3,6 +3,7 @@
 import pickle
 import time
 import warnings
+from dataclasses import replace
 
 import numpy as np
 import pandas as pd
@@ -297,7 +298,8 @@ class Counted(CrossValidation):
 
     def __call__(self, configuration, fidelity=1.0, incumbent=None):
         kept = float(len(self.prefixes))
-        return super().__call__(configuration, fidelity, incumbent) | {"kept": kept}
+        found = super().__call__(configuration, fidelity, incumbent)
+        return replace(found, metrics=found.metrics | {"kept": kept})
 
 
 def test_a_worker_keeps_its_prefixes_from_task_to_task():

@@ -67,6 +67,12 @@ def dumps(thing: Any, buffer_callback: Callable[[pickle.PickleBuffer], Any] | No
         return bytes(cloudpickle.dumps(thing, protocol=5, buffer_callback=buffer_callback))
     except Exception as problem:
         raise DefinitionError(
-            f"{thing!r} cannot be sent to a worker process ({type(problem).__name__}: {problem}). "
+            f"{_shortened(repr(thing))} cannot be sent to a worker process ({type(problem).__name__}: {problem}). "
             "Let it hold plain data, and open files, locks and connections inside the call."
         ) from problem
+
+
+def _shortened(text: str, most: int = 500) -> str:
+    """Return a text whose middle is left out if it is long: its ends tell what it is."""
+    half = most // 2
+    return text if len(text) <= most else f"{text[:half]} ... {text[-half:]}"
