@@ -63,7 +63,12 @@ def test_constraints_are_shown_under_one_name_each(said, shown):
 
 @pytest.mark.parametrize("name", known_names())
 def test_every_known_name_is_read_and_its_own_name_again(name):
-    arguments = {"score_gap": "(roc_auc,g)", "robustness": "(r2)", "loss": "(r2)"}
+    arguments = {
+        "score_gap": "(roc_auc,g)",
+        "worst_group": "(roc_auc,g)",
+        "robustness": "(r2)",
+        "loss": "(r2)",
+    }
     inside = arguments.get(name, "(g)" if name.startswith(("dem", "equ", "sel")) else "")
     metric = metrics.parse(name + inside)
     assert metrics.parse(metric.name).name == metric.name
