@@ -20,8 +20,9 @@ CROWD, MOST = 12, 9
 """An algorithm is crowded that had so many of the last measurements."""
 EVERY = 3
 """One proposal in so many is made elsewhere."""
-GAIN = 0.01
-"""Of what lies between the best and the typical algorithm: less is no gain."""
+GAIN = 0.001
+"""Of what lies between the best and the typical algorithm: less is no gain. With .01 the search left
+artificial problems that it was still improving on: regret at 150 was 2.4 times that without."""
 
 
 @dataclass(frozen=True, slots=True)
