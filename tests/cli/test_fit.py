@@ -23,6 +23,7 @@ FILES = {
     "model.skops",
     "report.html",
     "summary.json",
+    "unseen.json",
 }
 
 
@@ -126,7 +127,8 @@ def test_infeasible_fit_says_what_to_loosen_and_leaves_no_model(cli, toy, tmp_pa
     result = cli("fit", toy, *words, "-c", "size_mb <= 1e-6")
     assert result.exit_code == 3
     assert "loosen size_mb from 1e-06 to" in " ".join(result.stdout.split())
-    assert {path.name for path in out.iterdir()} == FILES - {"model.skops", "inspection.json"}
+    made = {"model.skops", "inspection.json", "unseen.json"}
+    assert {path.name for path in out.iterdir()} == FILES - made
     assert "loosen" in cli("report", out).stdout + (out / "report.html").read_text()
     explained = cli("explain", out)
     assert explained.exit_code == 0
@@ -285,6 +287,31 @@ def test_ensemble_shows_its_members_and_their_votes(cli, table, tmp_path):
     assert sum(member["votes"] for member in members) <= 3
     assert result.stdout.count("votes: ") == len(members)
     assert "vote together" in cli("explain", out).stdout
+
+
+def test_a_second_table_certifies_and_a_model_that_decides_by_group_finds_it(cli, table, tmp_path):
+    first, second, out = tmp_path / "first.csv", tmp_path / "second.csv", tmp_path / "run"
+    half = len(table) // 2
+    table.head(half).to_csv(first, index=False)
+    table.tail(len(table) - half).to_csv(second, index=False)
+    words = ["--target", "label", "--space", "quick_pipelines:space", "--evaluations", 2]
+    words += ["--objective", "balanced_accuracy", "--drop", "SEX", "--group", "SEX"]
+    words += ["-c", "demographic_parity_difference(SEX) <= 0.9"]
+    words += ["--unseen", second, "--prefer", "objective", "--joint", "--group-thresholds"]
+    result = cli("fit", first, *words, "--out", out, "--json")
+    assert result.exit_code == 0, result.output
+    assert "unlawful in some uses" in result.stderr
+    found = json.loads(result.stdout)
+    assert found["certificate"]["rows"] == len(table) - half
+    assert found["certificate"]["joint"] is True
+    assert "by SEX" in found["threshold"]
+    again = cli("predict", out, second)
+    assert again.stdout.count("\n") == len(table) - half + 1
+    without = tmp_path / "without.csv"
+    table.drop(columns="SEX").to_csv(without, index=False)
+    refused = cli("predict", out, without)
+    assert refused.exit_code == 2
+    assert "needs 'SEX' of every row" in refused.stderr
 
 
 def test_too_few_rows_for_a_certificate_are_said_to_be(cli, table, tmp_path):

@@ -29,6 +29,10 @@ settings = st.builds(
     cv=st.sampled_from([2, 3.0, 10, 0.25]),
     seed=st.integers(0, 2**31),
     confidence=st.floats(0.5, 1, exclude_min=True, exclude_max=True),
+    joint=st.booleans(),
+    unseen=st.sampled_from([None, "0.3", "other.csv"]),
+    prefer=st.sampled_from([None, "certainty", "objective"]),
+    group_thresholds=st.booleans(),
     ensemble=st.none() | st.integers(1, 9),
     sha256=st.none() | st.just("ab12"),
 )

@@ -122,14 +122,14 @@ def options(candidate: Candidate, rooms: Rooms, most_folds: float = 1.0) -> list
     # Where everybody or nobody is chosen, nothing is decided; where a metric is undefined, nothing is known.
     decides = (curve.selected > 0) & (curve.selected < 1) & ~np.isnan(merits)
     for i in np.flatnonzero(decides).tolist():
-        log_odds = float(curve.log_odds[i])
+        log_odds = curve.threshold(i)
         values = {**metrics, **{name: float(v[i]) for name, v in curve.values.items()}}
-        values[THRESHOLD] = log_odds
-        if candidate.threshold is not None and math.isclose(
-            log_odds, candidate.threshold, rel_tol=1e-3
+        values[THRESHOLD] = float(curve.log_odds[i])
+        if candidate.decision is not None and np.allclose(
+            log_odds, candidate.decision, rtol=1e-3, atol=0.0
         ):
             # A curve is stored with four digits; the threshold of the measurement itself has all.
-            values, log_odds = dict(metrics), candidate.threshold
+            values, log_odds = dict(metrics), candidate.decision
         errors = {name: float(e[i]) for name, e in curve.errors.items()}
         room = known * rooms.of(candidate, values, errors)
         if not math.isnan(values[objective]):

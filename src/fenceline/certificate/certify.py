@@ -82,6 +82,8 @@ class Certificate:
     """Why it cannot be certified, whatever its values: nothing was measured, or its turn never came."""
     joint: bool = False
     """Whether all bounds hold together."""
+    earlier: int = 0
+    """How many certificates the same rows have given before, as far as that is known."""
 
     @property
     def reach(self) -> float:
@@ -108,6 +110,13 @@ class Certificate:
             head += ": all bounds hold together" if self.joint else ": every constraint holds"
         if self.reason:
             head = f"{word}: {self.reason}"
+        if self.earlier and self.rows:
+            times = self.earlier + 1
+            risk = min(1.0, times * (1 - self.confidence))
+            head += (
+                f"\n  the same rows have been asked {times} times; that one of these certificates is "
+                f"wrong has a risk of up to {risk:.0%}"
+            )
         return "\n".join([head, *(f"  {check}" for check in self.checks)])
 
 

@@ -18,8 +18,8 @@ from fenceline.certificate.certify import (
 from fenceline.certificate.sequence import Option
 from fenceline.metrics.trial import Rows, Trial
 from fenceline.pipelines.cross_validation import CrossValidation
-from fenceline.pipelines.ensemble import Candidate, Members
-from fenceline.pipelines.fitting.thresholds import decided, written_threshold
+from fenceline.pipelines.ensemble import Candidate, Members, decide
+from fenceline.pipelines.fitting.thresholds import written_threshold
 from fenceline.pipelines.fold_readings import THRESHOLD
 from fenceline.problem.configuration import Configuration
 from fenceline.problem.problem import Problem
@@ -40,7 +40,7 @@ class Finalist:
     configuration: Configuration | Members
     """Its place in the space; for a voter a tuple, each member as often as it has votes."""
     threshold: float | None
-    """The log-odds at which it decides, where they were computed."""
+    """The log-odds at which it decides, where they were computed; their mean, if groups have their own."""
     objective: float
     """By the folds."""
     unseen: float
@@ -169,7 +169,7 @@ class Refits:
                         option.log_odds is not None
                     ):  # decided below, at one threshold after the other
                         bare = {n: v for n, v in candidate.metrics.items() if n != THRESHOLD}
-                        candidate = replace(candidate, metrics=bare)
+                        candidate = replace(candidate, metrics=bare, details={})
                     fitted = candidate.fit(self.measure, self.search, self.unseen)
                 except Exception as problem:
                     self.failures.append(traceback.format_exception_only(problem)[-1].strip())
@@ -178,7 +178,7 @@ class Refits:
         trial = self._trials[option.pipeline]
         if trial is None or option.log_odds is None:
             return trial
-        return decided(trial, option.log_odds)
+        return decide(trial, option.log_odds, self.measure)
 
     def failed(self, option: Option) -> bool:
         """Tell whether the pipeline could not be fitted on all rows of the search."""

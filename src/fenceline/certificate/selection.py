@@ -85,7 +85,7 @@ class Selection:
 
     def _without_certificate(self, refits: Refits, inside: Sequence[Option]) -> None:
         """Measure the best that is likely to be safe, then safer ones until one is so on unseen rows, too."""
-        for errors in (SAFE_ERRORS, 2 * SAFE_ERRORS, math.inf):
+        for errors in (self._safe, 2 * self._safe, math.inf):
             left = [option for option in inside if not refits.failed(option)]
             if not left:
                 return
@@ -133,7 +133,14 @@ class Selection:
             self.reach,
             fit_seconds=lambda candidate: seconds_of_fit(candidate, self.measure),
             seconds=self.deadline + GRACE_SECONDS - time.monotonic(),
+            safe=self._safe,
         )
+
+    @property
+    def _safe(self) -> float:
+        """The room, in errors of the unseen rows, that is safe enough by the errors of all rows together."""
+        search, unseen = self.rows
+        return SAFE_ERRORS * math.sqrt(unseen.size / (search.size + unseen.size))
 
     def options(self, candidates: Sequence[Candidate], growth: Growth) -> list[Option]:
         """Return candidates at all their thresholds, with the room that they have.

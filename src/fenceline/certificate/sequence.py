@@ -14,6 +14,7 @@ from itertools import pairwise
 import numpy as np
 
 from fenceline.pipelines.ensemble import Candidate, Members
+from fenceline.pipelines.threshold_curve import Threshold
 
 START = 2.5
 """Standard errors beyond the reach of a test that the first candidate keeps from the fence.
@@ -46,8 +47,8 @@ class Option:
     """Distance to the nearest bound, in standard errors that it is likely to have on unseen rows."""
     metrics: Mapping[str, float]
     """As cross-validation measured them, at this threshold."""
-    log_odds: float | None = None
-    """The threshold, where it is not that of the candidate itself."""
+    log_odds: Threshold | None = None
+    """The threshold, or each group's, where it is not that of the candidate itself."""
     merit: float = 0.0
     """What decides between thresholds where the objective only ranks; smaller is better."""
 
@@ -62,7 +63,7 @@ class Option:
         return self.candidate.members
 
     @property
-    def key(self) -> tuple[Members, float | None]:
+    def key(self) -> tuple[Members, Threshold | None]:
         """What it is, whatever room it is thought to have."""
         return self.pipeline, self.log_odds
 
@@ -74,6 +75,7 @@ def fixed_sequence(
     pipelines: int = STEPS,
     fit_seconds: Callable[[Candidate], float] = lambda candidate: 0.0,
     seconds: float = float("inf"),
+    safe: float = SAFE_ERRORS,
 ) -> list[Option]:
     """Return the options to test, from safe to bold: at each distance from the fence the best.
 
@@ -89,8 +91,10 @@ def fixed_sequence(
         How long it takes to fit a candidate.
     seconds : float
         For all fits together; one pipeline stays, however long it takes.
+    safe : float
+        The room that is safe enough where nothing can be certified.
     """
-    inside = _from_what_is_safe([option for option in options if option.room >= 0], reach)
+    inside = _from_what_is_safe([option for option in options if option.room >= 0], reach, safe)
     chosen = _by_distance(inside, reach)
     while len(kept := {o.pipeline: fit_seconds(o.candidate) for o in chosen}) > 1 and (
         len(kept) > pipelines or sum(kept.values()) > seconds
@@ -126,16 +130,16 @@ def walk(sequence: Iterable[Option], certified: Callable[[Option], bool | None])
     return passed
 
 
-def _from_what_is_safe(inside: list[Option], reach: float) -> list[Option]:
+def _from_what_is_safe(inside: list[Option], reach: float, safe: float) -> list[Option]:
     """Return all options, or the best that is safe and bolder ones where every test is likelier to fail than to pass.
 
     The safest option had a loss of 0.42 on a table where one of 0.28 was as safe as need be, and
     where neither could be certified.
     """
-    safe = [option for option in inside if option.room >= SAFE_ERRORS]
-    if not safe or max(option.room for option in safe) >= reach:
+    enough = [option for option in inside if option.room >= safe]
+    if not enough or max(option.room for option in enough) >= reach:
         return inside
-    start = min(safe, key=lambda o: o.worth)
+    start = min(enough, key=lambda o: o.worth)
     return [start, *(o for o in inside if o.worth < start.worth)]
 
 

@@ -116,7 +116,8 @@ def predict(
     with show.notes():
         model = run.model()
         source = Path(STANDARD_INPUT) if str(data) == "-" else data
-        answers = _predicted(model, features(model, read_any(data), source), proba)
+        table = read_any(data)
+        answers = _predicted(model, features(model, table, source), table, proba)
     if out is None:
         typer.echo(answers.to_csv(index=False), nl=False)
     else:
@@ -164,7 +165,10 @@ def features(model: Any, table: "pd.DataFrame", path: Path) -> "pd.DataFrame":
     return table[wanted]
 
 
-def _predicted(model: Any, features: "pd.DataFrame", proba: bool) -> "pd.DataFrame":
+def _predicted(
+    model: Any, features: "pd.DataFrame", table: "pd.DataFrame", proba: bool
+) -> "pd.DataFrame":
+    """Return predictions; a model that decides by group finds it in the whole table."""
     import pandas as pd
 
     if proba and not hasattr(model, "predict_proba"):
@@ -173,11 +177,13 @@ def _predicted(model: Any, features: "pd.DataFrame", proba: bool) -> "pd.DataFra
             "them, such as neg_log_loss."
         )
     try:
-        answers = pd.DataFrame({"prediction": model.predict(features)})
+        answers = pd.DataFrame({"prediction": model.predict(features, groups=table)})
         if proba:
             shares = model.predict_proba(features)
             names = [f"probability of {label}" for label in model.classes_]
             answers[names] = shares
+    except DefinitionError:
+        raise
     except (ValueError, TypeError) as problem:
         # Texts where the model learnt numbers, say.
         reason = " ".join(str(problem).split())[:_LONGEST_REASON].rstrip(".")

@@ -45,16 +45,12 @@ def fit(
     limits: options.Limits = None,
     cv: options.Folds = None,
     seed: options.Seed = None,
-    confidence: Annotated[
-        float | None,
-        typer.Option(help="That every constraint holds, if certified; 0.95 by default."),
-    ] = None,
-    ensemble: Annotated[
-        int | None,
-        typer.Option(
-            help="Average up to so many of the pipelines, if that is better inside the fence."
-        ),
-    ] = None,
+    confidence: options.Confidence = None,
+    joint: options.Joint = False,
+    unseen: options.Unseen = None,
+    prefer: options.Prefer = None,
+    group_thresholds: options.GroupThresholds = False,
+    ensemble: options.Ensemble = None,
     out: Annotated[
         Path | None,
         typer.Option(
@@ -100,6 +96,10 @@ def fit(
         cv=cv,
         seed=seed,
         confidence=confidence,
+        joint=joint or None,
+        unseen=unseen,
+        prefer=prefer,
+        group_thresholds=group_thresholds or None,
         ensemble=ensemble,
     )
     if settings.seconds is None and settings.evaluations is None:
@@ -191,7 +191,11 @@ def _search(
         model = make_model(job.settings, job.constraints, run_dir=directory, verbose=verbosity)
         _check(model, job)
         recorded = replace(
-            recorded, data=job.settings.data, task=job.settings.task, sha256=job.settings.sha256
+            recorded,
+            data=job.settings.data,
+            task=job.settings.task,
+            unseen=job.settings.unseen,
+            sha256=job.settings.sha256,
         )
         # Written first, so that a fit that is killed can be resumed; a resumed one has it already.
         started = _started(directory, recorded)
@@ -199,7 +203,7 @@ def _search(
             show.say(Console(stderr=True), f"{job}. Writing to {directory}.")
         refusal = None
         try:
-            model.fit(job.X, job.y, groups=job.groups, sample_weight=job.weights)
+            model.fit(job.X, job.y, groups=job.groups, sample_weight=job.weights, unseen=job.unseen)
         except FencelineError as problem:
             found_nothing = isinstance(problem, InfeasibleError | MeasurementError)
             if not found_nothing or not hasattr(model, "result_"):
@@ -242,6 +246,10 @@ def make_model(settings: Settings, constraints: list[Constraint], **more: Any) -
         cv=settings.folds,
         random_state=settings.seed,
         confidence=settings.confidence,
+        joint=settings.joint,
+        unseen=settings.unseen_share,
+        prefer="objective" if settings.prefer == "objective" else "certainty",
+        group_thresholds=settings.group_thresholds,
         engine=settings.engine,
         limits=parse_limits(settings.limits),
         ensemble=settings.ensemble,

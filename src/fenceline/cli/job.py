@@ -32,6 +32,8 @@ class Job:
     constraints: list[Constraint]
     reason: str
     """Why the task is what it is."""
+    unseen: tuple[Any, ...] | None = None
+    """A second table to certify on, as `fit` takes it."""
 
     def __str__(self) -> str:
         positive = ""
@@ -86,15 +88,38 @@ def prepare(settings: Settings) -> Job:
     X = table.drop(columns=unlearnt)
     if not X.shape[1]:
         raise DefinitionError(f"{path} has no column to learn from besides the target; add some.")
+    second, unseen = settings.unseen, None
+    if second is not None and settings.unseen_share is None:
+        unseen = _second_table(Path(second), settings, list(X.columns), list(compared))
+        second = str(Path(second).resolve())
     return Job(
-        replace(settings, data=str(path.resolve()), task=task, sha256=found),
+        replace(settings, data=str(path.resolve()), task=task, unseen=second, sha256=found),
         X,
         target.to_numpy(),
         {column: table[column].to_numpy() for column in compared},
         table[settings.weight].to_numpy() if settings.weight else None,
         constraints,
         reason,
+        unseen,
     )
+
+
+def _second_table(
+    path: Path, settings: Settings, columns: list[str], groups: list[str]
+) -> tuple[Any, ...]:
+    """Read the rows to certify on; they need every column that the first table is asked for."""
+    table = read_table(path)
+    needed = [*columns, settings.target, *groups, *([settings.weight] if settings.weight else [])]
+    missing = [name for name in needed if name not in table.columns]
+    if missing:
+        raise DefinitionError(
+            f"--unseen {path}: it lacks the columns {', '.join(map(repr, missing))} of the table; a "
+            "second table has all of them, the target, too."
+        )
+    _check_complete(table[settings.target])
+    weights = (table[settings.weight].to_numpy(),) if settings.weight else ()
+    own = {name: table[name].to_numpy() for name in groups}
+    return (table[columns], table[settings.target].to_numpy(), own, *weights)
 
 
 def guess_task(target: "pd.Series[Any]") -> tuple[str, str]:

@@ -116,6 +116,42 @@ Folds = Annotated[
     float | None, typer.Option(help="Folds, or the share of rows to hold out once; 3 by default.")
 ]
 Seed = Annotated[int | None, typer.Option(help="Same number, same search; 0 by default.")]
+Confidence = Annotated[
+    float | None,
+    typer.Option(help="That every constraint holds, if certified; 0.95 by default."),
+]
+Joint = Annotated[
+    bool,
+    typer.Option("--joint", help="All bounds of the certificate hold together; certifies less."),
+]
+Unseen = Annotated[
+    str | None,
+    typer.Option(
+        metavar="SHARE|FILE",
+        help="The share of rows to certify on, such as 0.3, or a second table with the same columns; "
+        "by default 15 to 40 % of the rows.",
+    ),
+]
+Prefer = Annotated[
+    str | None,
+    typer.Option(
+        help="certainty (the best that is certified, by default) or objective (the best by the folds, "
+        "with its verdict)."
+    ),
+]
+GroupThresholds = Annotated[
+    bool,
+    typer.Option(
+        "--group-thresholds",
+        help="A decision threshold of its own for each group that the fence compares. Unlawful in some uses.",
+    ),
+]
+Ensemble = Annotated[
+    int | None,
+    typer.Option(
+        help="Average up to so many of the pipelines, if that is better inside the fence."
+    ),
+]
 AsJson = Annotated[
     bool,
     typer.Option(

@@ -187,7 +187,9 @@ def certificate_of(record: Mapping[str, Any]) -> "Certificate | None":
         for check in record["checks"]
     )
     rest = {name: record[name] for name in ("confidence", "rows", "candidates", "reason")}
-    return Certificate(checks, **rest, joint=record.get("joint", False))
+    return Certificate(
+        checks, **rest, joint=record.get("joint", False), earlier=record.get("earlier", 0)
+    )
 
 
 def plain(thing: Any) -> Any:

@@ -17,6 +17,7 @@ FORMAT = 1
 CONFIG = "config.toml"
 _DIRECTIONS = {"+1": 1, "1": 1, "+": 1, "-1": -1, "-": -1}
 TASKS = ("classification", "regression")
+PREFERENCES = ("certainty", "objective")
 _HEAD = """\
 # Repeats this run: fenceline fit --config {path}
 # Options on the command line go before what is written here.
@@ -46,12 +47,18 @@ class Settings:
     cv: float = 3
     seed: int = 0
     confidence: float = 0.95
+    joint: bool = False
+    unseen: str | None = None
+    """The share of rows to certify on, or the file of a second table."""
+    prefer: str | None = None
+    group_thresholds: bool = False
     ensemble: int | None = None
     sha256: str | None = None
     """Of the table's file, so that a run is never repeated on other data unnoticed."""
 
     def __post_init__(self) -> None:
         _among("--task", self.task, TASKS)
+        _among("--prefer", self.prefer, PREFERENCES)
         _positive("--seconds", self.seconds, "--seconds 60")
         _whole("--evaluations", self.evaluations, 1, "--evaluations 100")
         _whole("--workers", self.workers, 1, "--workers 2")
@@ -68,6 +75,19 @@ class Settings:
             )
         parse_limits(self.limits)
         parse_monotone(self.monotone)
+        if self.unseen_share is not None and not 0 < self.unseen_share < 1:
+            raise DefinitionError(
+                f"--unseen must be a share of the rows between 0 and 1, or a second table, not "
+                f"{self.unseen}; try --unseen 0.3."
+            )
+
+    @property
+    def unseen_share(self) -> float | None:
+        """The share of rows to certify on; None where that is left to the default, or a table is named."""
+        try:
+            return None if self.unseen is None else float(self.unseen)
+        except ValueError:
+            return None
 
     @property
     def title(self) -> str:
@@ -187,6 +207,7 @@ def _is_whole(value: object) -> bool:
 
 _KINDS: dict[str, tuple[str, Callable[[object], bool]]] = {
     "<class 'str'>": ("a text", lambda value: isinstance(value, str)),
+    "<class 'bool'>": ("true or false", lambda value: isinstance(value, bool)),
     "<class 'int'>": ("a whole number", _is_whole),
     "<class 'float'>": ("a number", lambda v: isinstance(v, float) or _is_whole(v)),
     "tuple[str, ...]": (
@@ -194,7 +215,7 @@ _KINDS: dict[str, tuple[str, Callable[[object], bool]]] = {
         lambda value: isinstance(value, list) and all(isinstance(v, str) for v in value),
     ),
 }
-_KINDS |= {name: _KINDS[f"<class '{name}'>"] for name in ("str", "int", "float")}
+_KINDS |= {name: _KINDS[f"<class '{name}'>"] for name in ("str", "bool", "int", "float")}
 
 
 def _written(value: object) -> str:

@@ -15,8 +15,9 @@ from sklearn.utils.validation import check_is_fitted
 from fenceline.certificate.advice import advice
 from fenceline.certificate.certify import Certificate
 from fenceline.certificate.finalists import Delivered, Preference, Refit, search_room
-from fenceline.certificate.holdout import set_aside
+from fenceline.certificate.holdout import Holdout, set_aside
 from fenceline.certificate.inspection import inspect
+from fenceline.certificate.refits import Fitted
 from fenceline.certificate.sequence import Option
 from fenceline.errors import InfeasibleError, MeasurementError
 from fenceline.estimator import validation as check
@@ -27,11 +28,13 @@ from fenceline.estimator.describe import describe
 from fenceline.estimator.learning_task import LearningTask, pose
 from fenceline.estimator.search import search
 from fenceline.estimator.second_table import joined
+from fenceline.estimator.spent import counted
 from fenceline.evaluation import Engine, Limits
 from fenceline.evaluation.evaluator import Progress
 from fenceline.metrics.metric import PipelineMetric
-from fenceline.metrics.trial import Rows
+from fenceline.metrics.trial import Grouping
 from fenceline.pipelines.cross_validation import Folds
+from fenceline.pipelines.fitting.group_thresholds import GroupThresholds, by_group
 from fenceline.pipelines.fitting.plain import plain
 from fenceline.problem.constraint import Constraint
 from fenceline.problem.space import Space
@@ -54,7 +57,8 @@ class FencelineEstimator(CallbackSupportMixin, BaseEstimator):  # type: ignore[m
         seconds: float | None = None,
         evaluations: int | None = None,
         workers: int | None = None,
-        cv: Folds = 3,
+        cv: Folds | Any = 3,
+        cv_group: str | None = None,
         random_state: Any = 0,
         run_dir: str | Path | None = None,
         on_infeasible: Literal["raise", "warn"] = "raise",
@@ -64,6 +68,7 @@ class FencelineEstimator(CallbackSupportMixin, BaseEstimator):  # type: ignore[m
         prefer: Preference = "certainty",
         search_threshold: bool = True,
         search_emphasis: bool = True,
+        group_thresholds: bool = False,
         ensemble: int | None = None,
         positive: Any = None,
         monotone: Mapping[Any, int] | None = None,
@@ -79,6 +84,7 @@ class FencelineEstimator(CallbackSupportMixin, BaseEstimator):  # type: ignore[m
         self.evaluations = evaluations
         self.workers = workers
         self.cv = cv
+        self.cv_group = cv_group
         self.random_state = random_state
         self.run_dir = run_dir
         self.on_infeasible = on_infeasible
@@ -88,6 +94,7 @@ class FencelineEstimator(CallbackSupportMixin, BaseEstimator):  # type: ignore[m
         self.prefer = prefer
         self.search_threshold = search_threshold
         self.search_emphasis = search_emphasis
+        self.group_thresholds = group_thresholds
         self.ensemble = ensemble
         self.positive = positive
         self.monotone = monotone
@@ -161,7 +168,7 @@ class FencelineEstimator(CallbackSupportMixin, BaseEstimator):  # type: ignore[m
 
         delivered = refit.best(candidates, inside)
         self.inspection_ = inspect(delivered, refit, budget.inspection)
-        self._adopt(delivered, task, rows.search)
+        self._adopt(delivered, task, rows)
         announcer.end()
         return self
 
@@ -170,8 +177,22 @@ class FencelineEstimator(CallbackSupportMixin, BaseEstimator):  # type: ignore[m
         """Every pipeline that was measured, as scikit-learn's searches show theirs."""
         return cv_results(self.result_)
 
-    def predict(self, X: Any) -> NDArray[Any]:
-        """Predict with the pipeline that was found."""
+    def predict(
+        self, X: Any, groups: Mapping[str, Any] | pd.DataFrame | None = None
+    ) -> NDArray[Any]:
+        """Predict with the pipeline that was found.
+
+        Parameters
+        ----------
+        X : DataFrame, array or sparse matrix of shape (rows, columns)
+            With the columns of the table that was fitted on.
+        groups : mapping of str to array, or DataFrame, optional
+            The group of each row by name, where the model decides by group (`group_thresholds`)
+            and the group is no column of X.
+        """
+        check_is_fitted(self, "best_pipeline_")
+        if isinstance(self.best_pipeline_, GroupThresholds):
+            return np.asarray(self._ask("predict", X, groups=groups))
         return np.asarray(self._ask("predict", X))
 
     def to_sklearn(self) -> Any:
@@ -257,7 +278,7 @@ class FencelineEstimator(CallbackSupportMixin, BaseEstimator):  # type: ignore[m
 
     _kind = "classification"
 
-    def _ask(self, method: str, X: Any) -> Any:
+    def _ask(self, method: str, X: Any, **more: Any) -> Any:
         check_is_fitted(self, "best_pipeline_")
         X = check.check_X(self, X, reset=False)
         framed = self._framed_
@@ -265,18 +286,18 @@ class FencelineEstimator(CallbackSupportMixin, BaseEstimator):  # type: ignore[m
             X = pd.DataFrame(X)
         elif not framed and isinstance(X, pd.DataFrame):
             X = X.to_numpy()
-        return getattr(self.best_pipeline_, method)(X)
+        return getattr(self.best_pipeline_, method)(X, **more)
 
-    def _adopt(self, delivered: Delivered, task: LearningTask, search: Rows) -> None:
+    def _adopt(self, delivered: Delivered, task: LearningTask, rows: Holdout) -> None:
         """Become the model that was chosen."""
         best = delivered.best
         members = best.option.pipeline
-        self.certificate_ = best.certificate
+        self.certificate_ = counted(self, best.certificate, task.table, rows.unseen)
         self.finalists_ = delivered.finalists
-        self.best_pipeline_ = best.trial.pipeline
+        self.best_pipeline_ = self._deciding(best, task.threshold_group)
         self.best_configuration_ = members[0] if len(set(members)) == 1 else members
         self.best_metrics_ = dict(best.option.metrics)
-        self.data_ = describe(best.trial, task.metrics, search)
+        self.data_ = describe(best.trial, task.metrics, rows.search)
         self._framed_ = isinstance(task.table.X, pd.DataFrame)
         if self._kind == "classification":
             self.classes_ = np.sort(
@@ -290,6 +311,15 @@ class FencelineEstimator(CallbackSupportMixin, BaseEstimator):  # type: ignore[m
                 f"{advice(best.certificate, self.best_metrics_)}",
                 best.certificate,
             )
+
+    def _deciding(self, best: Fitted, grouping: Grouping | None) -> Any:
+        """Return the pipeline that decides for rows yet to come: by group, where that was asked for."""
+        decision = best.option.log_odds
+        if decision is None:
+            decision = best.option.candidate.decision
+        if grouping is None or not isinstance(decision, tuple):
+            return best.trial.pipeline
+        return by_group(best.trial, decision, grouping)
 
     def _infeasible(self, message: str, certificate: Certificate | None = None) -> None:
         if self.on_infeasible == "raise":

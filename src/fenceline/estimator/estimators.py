@@ -42,10 +42,14 @@ class FencelineClassifier(ClassifierMixin, FencelineEstimator):  # type: ignore[
         Pipelines measured at the same time. By default one for each core if the budget is in
         seconds alone and memory allows, and one if it is in evaluations, so that the same search
         finds the same.
-    cv : int, float or list of pairs
+    cv : int, float, list of pairs or splitter
         Folds, or the share of rows to hold out once; or pairs of row numbers to fit on and to
-        measure on, as scikit-learn's splitters yield them. Rows for the certificate are drawn
-        at random, and taken out of such pairs.
+        measure on, out of which the rows for the certificate are taken at random; or a splitter
+        of scikit-learn, which splits the rows of the search. With ``TimeSeriesSplit`` the last rows
+        certify, and with `cv_group` whole groups.
+    cv_group : str, optional
+        The group of ``fit(..., groups={...})``, or the column of X, whose rows a splitter such as
+        ``GroupKFold`` keeps together.
     random_state : int, RandomState or None
         Same number, same search.
     run_dir : path, optional
@@ -61,7 +65,7 @@ class FencelineClassifier(ClassifierMixin, FencelineEstimator):  # type: ignore[
         constraint holds".
     unseen : float or sequence of int, optional
         The share of rows kept from the search for the certificate, or their row numbers. By default
-        as many as the bounds ask for in the rarest group or class, 15 to 40 percent;
+        as many as the rarest group or class of the constrained metrics needs, 15 to 40 percent;
         ``fit(..., unseen=(X, y))`` takes a second table instead.
     prefer : {"certainty", "objective"}
         Whether the model is the best that unseen rows certify, or the best by the folds with its
@@ -77,6 +81,10 @@ class FencelineClassifier(ClassifierMixin, FencelineEstimator):  # type: ignore[
         with it where rows are many). Models that take no weights are fitted evenly. False lets all
         rows count the same;
         :func:`fenceline.pipelines.with_emphasis` adds it to a space with a range of your own.
+    group_thresholds : bool
+        Whether each group that the fence compares has a decision threshold of its own: the model
+        then needs the group of every row it predicts, as a column of X or in
+        ``predict(X, groups={...})``. Deciding by group is unlawful in some uses.
     ensemble : int, optional
         How many votes a committee of pipelines may have. It is chosen among the feasible ones, and
         kept only if it is feasible as a whole and better than the best alone; a quarter of

@@ -1,5 +1,6 @@
 """What an estimator is asked for, checked as a whole and put in the terms of a problem."""
 
+import warnings
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
@@ -10,15 +11,18 @@ from fenceline.errors import DefinitionError, SpaceError
 from fenceline.estimator import validation as check
 from fenceline.estimator.fence import fence, objective_metric
 from fenceline.estimator.second_table import Given
+from fenceline.metrics.custom import Custom
 from fenceline.metrics.metric import PipelineMetric
 from fenceline.metrics.monotone import monotone_constraint
 from fenceline.metrics.ranges import check_bound
 from fenceline.metrics.resources import warn_of_single_rows
 from fenceline.metrics.scorer_traits import for_numbers
+from fenceline.metrics.scores import Loss, Robustness
 from fenceline.metrics.trial import Grouping, Rows, Table, Task, reversed_order, take
 from fenceline.pipelines.cross_validation import CrossValidation, Folds
 from fenceline.pipelines.fitting import encoders
 from fenceline.pipelines.fitting import group_weights as emphasis
+from fenceline.pipelines.fitting.group_thresholds import UNLAWFUL
 from fenceline.pipelines.fitting.monotone import monotone_only
 from fenceline.pipelines.fitting.prepare import (
     has_categories,
@@ -29,6 +33,7 @@ from fenceline.pipelines.fitting.thresholds import MODULE, THRESHOLD, searches_t
 from fenceline.pipelines.fitting.weights import check_weighable, weighable_only
 from fenceline.pipelines.spaces.catalogue import named_space
 from fenceline.pipelines.spaces.operators import Setting, make_middle
+from fenceline.pipelines.splitting import Splitting, is_splitter
 from fenceline.pipelines.starts.portfolio import starts
 from fenceline.problem.configuration import Configuration
 from fenceline.problem.constraint import Constraint, check_consistent
@@ -58,11 +63,13 @@ class LearningTask:
     objective: str
     constraints: list[Constraint]
     metrics: dict[str, PipelineMetric]
-    folds: Folds
+    folds: Folds | Splitting
     computes_threshold: bool
     """Whether each measurement is to compute the threshold between two classes."""
     weighted_groups: tuple[Grouping, ...]
     """The groups whose rows may count differently in fitting."""
+    threshold_group: Grouping | None
+    """The groups that have decision thresholds of their own, where that was asked for."""
     unseen: float | Rows | None
     """The share of rows to certify on, or the rows themselves, where that was asked for."""
     seed: int
@@ -74,16 +81,23 @@ class LearningTask:
 
     def measure(self, search: Rows, fold_seconds: float | None = None) -> CrossValidation:
         """Return what measures pipelines on some of the rows, or say that these are too few."""
+        table = self.table.take(search)
+        folds: Folds
+        if isinstance(self.folds, Splitting):
+            folds = self.folds.take(search).pairs(table)
+        else:
+            folds = check.folds_among(self.folds, search, len(self.table.y))
         measure = CrossValidation(
-            self.table.take(search),
+            table,
             self.metrics,
             self.constraints,
             preparation(self.table.X),
-            check.folds_among(self.folds, search, len(self.table.y)),
+            folds,
             self.seed,
             objective=self.objective if self.computes_threshold else None,
             weighted_groups=self.weighted_groups,
             directions=self.directions,
+            threshold_group=self.threshold_group,
             fold_seconds=fold_seconds,
         )
         check.check_splits(measure)
@@ -122,6 +136,8 @@ def pose(estimator: Any, given: Given) -> LearningTask:
         check_bound(constraint, metrics[constraint.metric])
         warn_of_single_rows(constraint, metrics[constraint.metric])
     needed = {name for metric in metrics.values() for name in metric.groups}
+    if estimator.cv_group is not None:
+        needed.add(estimator.cv_group)
     known = check.check_groups(X, given.groups, needed)
     table = Table(
         X if weights is None else take(X, counted),
@@ -140,8 +156,13 @@ def pose(estimator: Any, given: Given) -> LearningTask:
     named = any(module.name == MODULE for module in space.modules)
     weighted = emphasis.compared(table, metrics.values())
     space = emphasis.searched(space, table, weighted, wanted=estimator.search_emphasis)
-    folds = check.folds_among(estimator.cv, counted, len(y))
+    folds: Folds | Splitting
+    if is_splitter(estimator.cv):
+        folds = check.splitting_of(estimator, table.groups)
+    else:
+        folds = check.folds_among(estimator.cv, counted, len(y))
     computes = estimator.search_threshold and task == "binary" and not named
+    by_group = _threshold_group(estimator.group_thresholds, computes, metrics)
     unseen = estimator.unseen if given.unseen is None else given.unseen
     unseen = check.unseen_among(unseen, counted, len(y))
     first = starts(space, task, round(FITTED * len(table.y)), constraints)
@@ -154,6 +175,7 @@ def pose(estimator: Any, given: Given) -> LearningTask:
         folds,
         computes,
         weighted,
+        by_group,
         unseen,
         check.seed(estimator.random_state),
         first,
@@ -217,6 +239,46 @@ def _check_algorithms(space: Space, task: Task) -> None:
             step = module.name != emphasis.MODULE and not encoders.encodes(module) and not shapes
             if step and not threshold:
                 make_middle(algorithm, setting)
+
+
+def _threshold_group(
+    wanted: bool, computes: bool, metrics: Mapping[str, PipelineMetric]
+) -> Grouping | None:
+    """Return the groups that are to have thresholds of their own; warn of what that means."""
+    if not wanted:
+        return None
+    found = list(dict.fromkeys(g for metric in metrics.values() for g in metric.groupings))
+    names = sorted({name for name, _ in found})
+    remedy = "leave out group_thresholds."
+    if not computes:
+        raise DefinitionError(
+            "group_thresholds=True computes a threshold between two classes for each group, and here "
+            f"none is computed (search_threshold, the space and the classes decide); {remedy}"
+        )
+    if not found:
+        raise DefinitionError(
+            "group_thresholds=True, and neither constraints nor objective compare groups; add such as "
+            f"demographic_parity_difference(sex) <= 0.1, or {remedy}"
+        )
+    if len(found) > 1:
+        raise DefinitionError(
+            f"group_thresholds=True, and the fence compares several groups ({', '.join(names)}); keep "
+            f"one, give a group that crosses them in fit(..., groups=...), or {remedy}"
+        )
+    if not any(metric.decides for metric in metrics.values()):
+        raise DefinitionError(
+            "group_thresholds=True, and neither constraints nor objective depend on decisions; bound "
+            f"a rate or a difference of rates, or {remedy}"
+        )
+    for name, metric in metrics.items():
+        of = metric.of if isinstance(metric, Loss) else metric
+        if metric.decides and (isinstance(of, Custom | Robustness) or not metric.weighable):
+            raise DefinitionError(
+                f"group_thresholds=True, and {name} takes more than the numbers of decisions that "
+                f"thresholds by group are computed from; use another metric, or {remedy}"
+            )
+    warnings.warn(UNLAWFUL.format(found[0][0]), UserWarning, stacklevel=5)
+    return found[0]
 
 
 def _check_metrics(metrics: Mapping[str, PipelineMetric], task: Task, weighted: bool) -> None:

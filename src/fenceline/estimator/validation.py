@@ -27,12 +27,23 @@ from fenceline.pipelines.cross_validation import CrossValidation, Folds, check_f
 from fenceline.pipelines.ensemble import check_ensemble
 from fenceline.pipelines.fitting.prepare import as_table
 from fenceline.pipelines.fitting.prepare_columns import to_dense
+from fenceline.pipelines.splitting import Splitting, is_splitter
 from fenceline.problem.space import Space
 
 
 def check_settings(estimator: Any) -> None:
     """Refuse settings that make no sense before any time is spent."""
-    check_folds(estimator.cv)
+    if not is_splitter(estimator.cv):
+        check_folds(estimator.cv)
+    if estimator.cv_group is not None and not isinstance(estimator.cv_group, str):
+        raise DefinitionError(
+            f"cv_group must be the name of a group or column. Got {estimator.cv_group!r}."
+        )
+    if estimator.cv_group is not None and not is_splitter(estimator.cv):
+        raise DefinitionError(
+            f"cv_group={estimator.cv_group!r} is for a splitter as cv, such as GroupKFold(3). "
+            f"Got cv={short(estimator.cv)}."
+        )
     check_ensemble(estimator.ensemble)
     if estimator.on_infeasible not in ("raise", "warn"):
         raise DefinitionError(
@@ -49,7 +60,7 @@ def check_settings(estimator: Any) -> None:
         raise DefinitionError(
             f"prefer must be 'certainty' or 'objective'. Got {estimator.prefer!r}."
         )
-    for name in ("joint", "search_threshold", "search_emphasis"):
+    for name in ("joint", "search_threshold", "search_emphasis", "group_thresholds"):
         given = getattr(estimator, name)
         if not isinstance(given, bool | np.bool_):
             raise DefinitionError(f"{name} must be True or False. Got {given!r}.")
@@ -63,11 +74,24 @@ def check_settings(estimator: Any) -> None:
 def check_splits(measure: CrossValidation) -> None:
     """Refuse folds that the rows cannot be cut into."""
     try:
-        _ = measure.splits
+        splits = measure.splits
     except ValueError as problem:
         raise DefinitionError(
             f"cv={measure.folds!r} does not suit {len(measure.table.y)} rows: {problem}"
         ) from None
+    if isinstance(measure.folds, int | float):
+        return
+    for metric in measure.metrics.values():
+        for grouping in metric.groupings:
+            labels, codes = measure.table.grouping(*grouping)
+            for number, (_, valid) in enumerate(splits, 1):
+                present = np.unique(codes[valid])
+                missing = [label for code, label in enumerate(labels) if code not in present]
+                if missing:
+                    raise DefinitionError(
+                        f"cv: fold {number} has no row of the groups {missing!r} of {grouping[0]!r} to "
+                        f"measure on, and {metric.name} compares them; split otherwise, or merge groups."
+                    )
 
 
 def seed(random_state: Any) -> int:
@@ -263,6 +287,12 @@ def check_class_sizes(labels: NDArray[Any], folds: Folds) -> None:
             UserWarning,
             stacklevel=3,
         )
+
+
+def splitting_of(estimator: Any, groups: Mapping[str, NDArray[Any]]) -> Splitting:
+    """Return the user's splitter with the groups that it is to keep together, if one is named."""
+    name = estimator.cv_group
+    return Splitting(estimator.cv, None if name is None else groups[find_group(name, groups)])
 
 
 def folds_among(folds: Folds, kept: Rows, rows: int) -> Folds:

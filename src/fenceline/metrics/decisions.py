@@ -8,14 +8,14 @@ between two classes are functions of these counts.
 import warnings
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import TypeAlias
+from typing import Protocol, TypeAlias, runtime_checkable
 
 import numpy as np
 from numpy.typing import NDArray
 from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.metrics import get_scorer
 
-from fenceline.metrics.trial import Rows, Trial
+from fenceline.metrics.trial import Grouping, Rows, Trial
 
 Floats: TypeAlias = NDArray[np.float64]
 Rate: TypeAlias = tuple[Floats, Floats]
@@ -44,8 +44,16 @@ class Confusion:
     tp: Floats
 
 
+@runtime_checkable
+class Scored(Protocol):
+    """Rows that are counted at thresholds of their own, whatever is asked for."""
+
+    def counts(self, group: Grouping | None) -> Confusion:
+        """Count rows at each combination of thresholds, all together or by group."""
+
+
 def confusion(
-    trial: Trial, cuts: Floats, group: tuple[str, tuple[float, ...]] | None = None
+    trial: Trial, cuts: Floats, group: Grouping | None = None, whole: Floats | None = None
 ) -> Confusion:
     """Count rows at each threshold, all together or by group.
 
@@ -57,7 +65,11 @@ def confusion(
         Thresholds in the unit of the response, in growing order.
     group : pair of str and tuple, optional
         Name and bins of a group.
+    whole : array, optional
+        The weights of all rows, where the trial has a part of them.
     """
+    if isinstance(trial, Scored):
+        return trial.counts(group)
     assert trial.response is not None
     groups = 1 if group is None else len(trial.grouping(*group)[0])
     codes: Rows | int = 0 if group is None else trial.grouping(*group)[1]
@@ -68,7 +80,8 @@ def confusion(
     places = (2 * codes + trial.target) * size + trial.memo[key]
     weights = trial.weights
     if weights is not None:
-        weights = weights * (weights.sum() / (weights @ weights))  # Kish's effective number of rows
+        whole = weights if whole is None else whole
+        weights = weights * (whole.sum() / (whole @ whole))  # Kish's effective number of rows
     counts = np.bincount(places, weights, 2 * groups * size).reshape(groups, 2, size)
     # Chosen at a threshold are those that reach it or a higher one.
     chosen = counts[..., ::-1].cumsum(axis=-1)[..., ::-1].astype(np.float64)

@@ -90,26 +90,12 @@ class Table:
 
     def _grouped(self, name: str, bins: Sequence[float]) -> tuple[list[str], NDArray[np.intp]]:
         key = find_group(name, self.groups)
-        values = self.groups[key]
-        missing = pd.isna(values)
-        if missing.any():
-            raise DefinitionError(
-                f"Group {key!r} is missing in {int(missing.sum())} rows; give those rows a group of their own."
-            )
+        found, codes = np.unique(
+            group_labels(key, self.groups[key], bins, ordered=True), return_inverse=True
+        )
+        labels = [str(label) for label in found]
         if bins:
-            edges = np.asarray(bins, dtype=np.float64)
-            try:
-                numbers = values.astype(np.float64)
-            except (TypeError, ValueError):
-                raise DefinitionError(
-                    f"Group {key!r} has values such as {str(values[0])!r}, and bins cut numbers only; leave "
-                    "out the bins."
-                ) from None
-            found, codes = np.unique(np.digitize(numbers, edges), return_inverse=True)
-            labels = [_interval(edges, int(i)) for i in found]
-        else:
-            unique, codes = np.unique(values.astype(str), return_inverse=True)
-            labels = [str(label) for label in unique]
+            labels = [_interval(np.asarray(bins, dtype=np.float64), int(i)) for i in found]
         if len(labels) < 2:
             raise DefinitionError(
                 f"Group {key!r} has the single value {labels[0]!r}; a comparison needs two groups."
@@ -130,6 +116,7 @@ class Trial:
         rows: Rows,
         train_seconds: float = float("nan"),
         reached: Any = None,
+        cuts: NDArray[np.float64] | None = None,
     ) -> None:
         self.pipeline = pipeline
         self.table = table
@@ -137,6 +124,8 @@ class Trial:
         self.train_seconds = train_seconds
         self.reached = reached
         """The rows as they reach the pipeline's last step, where that is known already."""
+        self.cuts = cuts
+        """What the response of each row is compared with, where that depends on the row's group."""
         self.memo: dict[Any, Any] = {}
 
     @cached_property
@@ -164,8 +153,8 @@ class Trial:
         """The pipeline's answers on the rows."""
         classes = None if self.table.task == "regression" else self.table.classes
         if self.reached is None:
-            return Answers(self.pipeline, self.X, classes)
-        return Answers(self.pipeline[-1], self.reached, classes)
+            return Answers(self.pipeline, self.X, classes, self.cuts)
+        return Answers(self.pipeline[-1], self.reached, classes, self.cuts)
 
     @cached_property
     def response(self) -> NDArray[np.float64] | None:
@@ -193,7 +182,7 @@ class Trial:
 
     def on(self, X: Any) -> "Trial":
         """Return the same trial with other features in the same rows."""
-        other = Trial(self.pipeline, self.table, self.rows, self.train_seconds)
+        other = Trial(self.pipeline, self.table, self.rows, self.train_seconds, cuts=self.cuts)
         other.X = X
         return other
 
@@ -211,10 +200,17 @@ class Answers(BaseEstimator):  # type: ignore[misc] # scikit-learn is untyped
     are 0, 1, ..., so that scorers which want the positive class to be 1 take any labels.
     """
 
-    def __init__(self, pipeline: Any, X: Any, classes: NDArray[Any] | None) -> None:
+    def __init__(
+        self,
+        pipeline: Any,
+        X: Any,
+        classes: NDArray[Any] | None,
+        cuts: NDArray[np.float64] | None = None,
+    ) -> None:
         self.pipeline = pipeline
         self.X = X
         self.classes = classes
+        self.cuts = cuts
         self._known: dict[str, NDArray[Any]] = {}
 
     @property
@@ -224,6 +220,11 @@ class Answers(BaseEstimator):  # type: ignore[misc] # scikit-learn is untyped
             raise AttributeError("Numbers have no classes.")
         return np.arange(len(self.classes))
 
+    @property
+    def likely(self) -> bool:
+        """Whether decisions compare probabilities, not decision values."""
+        return hasattr(self.pipeline, "predict_proba")
+
     def __sklearn_is_fitted__(self) -> bool:
         return True
 
@@ -231,6 +232,9 @@ class Answers(BaseEstimator):  # type: ignore[misc] # scikit-learn is untyped
         return self.pipeline.__sklearn_tags__()
 
     def _ask(self, method: str) -> NDArray[Any]:
+        if method == "predict" and self.cuts is not None:
+            scores = self._ask("predict_proba" if self.likely else "decision_function")
+            return ((scores[:, 1] if self.likely else scores) >= self.cuts).astype(np.intp)
         if method not in self._known:
             answer = np.asarray(getattr(self.pipeline, method)(self.X))
             if method == "predict" and self.classes is not None:
@@ -292,6 +296,41 @@ def find_group(name: str, groups: Mapping[str, Any]) -> str:
         f"There is no column or group {name!r}.{suggestion(name, groups)} Name a column of X, or "
         f"give fit(..., groups={{{name!r}: ...}})."
     )
+
+
+def group_labels(
+    name: str, values: NDArray[Any], bins: Sequence[float] = (), *, ordered: bool = False
+) -> NDArray[Any]:
+    """Return the label of each row's group.
+
+    Parameters
+    ----------
+    name : str
+        Of the group, for messages.
+    values : array
+        One for each row; none may be missing.
+    bins : sequence of float
+        Edges that cut numbers into groups.
+    ordered : bool
+        Whether to return the place of an interval for its label, by which intervals are in order.
+    """
+    missing = pd.isna(values)
+    if missing.any():
+        raise DefinitionError(
+            f"Group {name!r} is missing in {int(missing.sum())} rows; give those rows a group of their own."
+        )
+    if not bins:
+        return values.astype(str)
+    edges = np.asarray(bins, dtype=np.float64)
+    try:
+        numbers = values.astype(np.float64)
+    except (TypeError, ValueError):
+        raise DefinitionError(
+            f"Group {name!r} has values such as {str(values[0])!r}, and bins cut numbers only; leave "
+            "out the bins."
+        ) from None
+    places = np.digitize(numbers, edges)
+    return places if ordered else np.array([_interval(edges, int(i)) for i in places])
 
 
 def _interval(edges: NDArray[np.float64], i: int) -> str:

@@ -71,6 +71,8 @@ class CrossValidation:
         The metric by which the decision threshold between two classes is chosen where metrics depend
         on it; if the objective itself does not, the balanced accuracy chooses. By default, and for
         configurations with a threshold of their own, none is computed.
+    threshold_group : pair of str and tuple, optional
+        Name and bins of the groups that have decision thresholds of their own.
     fold_seconds : float, optional
         No fold is begun that is likely to end after so many seconds: what the folds before it showed
         is the measurement. So a slow pipeline on many rows is known by one fold, not by a timeout.
@@ -90,6 +92,7 @@ class CrossValidation:
     objective: str | None = None
     weighted_groups: tuple[Grouping, ...] | None = None
     directions: tuple[int, ...] = ()
+    threshold_group: Grouping | None = None
     fold_seconds: float | None = field(default=None, repr=False)
 
     def __post_init__(self) -> None:
@@ -130,7 +133,12 @@ class CrossValidation:
             The best pipeline so far, measured by the same folds: what cannot beat it stops early.
         """
         searched = self.threshold(configuration) is not None
-        folds = FoldReadings(self.metrics, self.constraints, None if searched else self.objective)
+        folds = FoldReadings(
+            self.metrics,
+            self.constraints,
+            None if searched else self.objective,
+            self.threshold_group,
+        )
         began, splits = time.monotonic(), self.splits if fidelity == 1 else [self._part(fidelity)]
         with one_thread(None), warnings.catch_warnings(record=True) as raised:
             warnings.simplefilter("always")
@@ -143,7 +151,7 @@ class CrossValidation:
     @property
     def fidelities(self) -> tuple[float, ...]:
         """The shares of the training rows that are worth a cheap look; none where rows are few."""
-        return shares(len(self.splits[0][0]))
+        return shares(len(self._looked_at[0]))
 
     @property
     def parts(self) -> int:
@@ -214,14 +222,21 @@ class CrossValidation:
         return (time.monotonic() - began) * (1 + 1 / done) > self.fold_seconds
 
     def _part(self, fidelity: float) -> tuple[Rows, Rows]:
-        """Return the rows of a look: a share of the first fold's, both to fit and to measure on."""
-        train, valid = self.splits[0]
+        """Return the rows of a look: a share of one fold's, both to fit and to measure on."""
+        train, valid = self._looked_at
         cells = self._cells
         most = min(1.0, MOST_VALIDATION_ROWS / len(valid))
         return (
             subset(train, fidelity, None if cells is None else cells[train]),
             subset(valid, most, None if cells is None else cells[valid]),
         )
+
+    @property
+    def _looked_at(self) -> tuple[Rows, Rows]:
+        """The fold of a look: the first, or of given folds the largest, for those of a time series grow."""
+        if isinstance(self.folds, int | float):
+            return self.splits[0]
+        return max(self.splits, key=lambda fold: len(fold[0]))
 
     @cached_property
     def _cells(self) -> NDArray[np.intp] | None:
@@ -300,7 +315,7 @@ def check_folds(folds: object) -> None:
     if not whole and not share and not pairs:
         raise DefinitionError(
             "cv must be a number of folds of at least 2, the share of rows to hold out, between 0 "
-            f"and 1, or a list of pairs of row numbers. Got {folds!r}."
+            f"and 1, a list of pairs of row numbers, or a splitter of scikit-learn. Got {folds!r}."
         )
 
 

@@ -21,9 +21,10 @@ from fenceline.errors import DefinitionError
 from fenceline.metrics.trial import Rows, Table, Trial
 from fenceline.pipelines.cross_validation import CrossValidation
 from fenceline.pipelines.fitting.arrange import algorithms, predictor
+from fenceline.pipelines.fitting.group_thresholds import decided_by_group
 from fenceline.pipelines.fitting.thresholds import decide_at, decided, split_threshold
-from fenceline.pipelines.fold_readings import THRESHOLD, FoldReadings
-from fenceline.pipelines.threshold_curve import ThresholdCurve
+from fenceline.pipelines.fold_readings import BY_GROUP, THRESHOLD, FoldReadings
+from fenceline.pipelines.threshold_curve import Threshold, ThresholdCurve
 from fenceline.problem.configuration import Configuration
 from fenceline.problem.evaluation import Evaluation
 from fenceline.problem.measurement import Measurement, Spread, most_parts
@@ -82,6 +83,12 @@ class Candidate:
         return self.metrics.get(THRESHOLD)
 
     @property
+    def decision(self) -> Threshold | None:
+        """Where its decisions change, where cross-validation computed that: its threshold, or each group's."""
+        own = self.details.get(BY_GROUP)
+        return self.threshold if own is None else tuple(own)
+
+    @property
     def curve(self) -> ThresholdCurve | None:
         """What its decisions are worth at other thresholds, where cross-validation computed that."""
         return ThresholdCurve.of(self.details)
@@ -92,7 +99,15 @@ class Candidate:
             return self.trial
         votes = dict.fromkeys(self.members)
         trial = together(self.members, {m: measure.trial(m, train, valid) for m in votes})
-        return trial if self.threshold is None else decided(trial, self.threshold)
+        return trial if self.decision is None else decide(trial, self.decision, measure)
+
+
+def decide(trial: Trial, decision: Threshold, measure: CrossValidation) -> Trial:
+    """Return a trial of the same fitted pipeline with other decisions."""
+    if isinstance(decision, float):
+        return decided(trial, decision)
+    assert measure.threshold_group is not None
+    return decided_by_group(trial, decision, measure.threshold_group)
 
 
 def check_ensemble(size: object) -> None:
@@ -199,7 +214,7 @@ class _Jury(CrossValidation):
             n: m for n, m in self.metrics.items() if n == objective or (decides and m.decides)
         }
         fence = [c for c in self.constraints if c.metric in needed]
-        readings = FoldReadings(needed, fence, computed)
+        readings = FoldReadings(needed, fence, computed, self.threshold_group)
         for fold in range(len(self.splits)):
             trials = [self.fitted[m][fold] for m in votes]
             voter = _vote(trials[0].table, [t.pipeline for t in trials], list(votes.values()))

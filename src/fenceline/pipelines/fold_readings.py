@@ -7,7 +7,7 @@ import numpy as np
 
 from fenceline.evaluation.incumbent import Incumbent
 from fenceline.metrics.metric import PipelineMetric, Reading
-from fenceline.metrics.trial import Trial
+from fenceline.metrics.trial import Grouping, Trial
 from fenceline.pipelines import early_stopping
 from fenceline.pipelines.early_stopping import (
     SURE_ERRORS,
@@ -16,13 +16,18 @@ from fenceline.pipelines.early_stopping import (
     surely_broken,
 )
 from fenceline.pipelines.fitting.thresholds import decided
+from fenceline.pipelines.group_sweep import GroupSweep
 from fenceline.pipelines.threshold_curve import CURVE
 from fenceline.pipelines.threshold_sweep import ThresholdSweep, fold_error
 from fenceline.problem.constraint import Constraint
 from fenceline.problem.measurement import Measurement, Spread
 
 THRESHOLD = "threshold"
-"""Where a measurement has its threshold, in log-odds."""
+"""Where a measurement has its threshold, in log-odds; the mean of its groups' if these have their own."""
+
+
+BY_GROUP = "group_thresholds"
+"""Where the details of a measurement have the log-odds of each group, if every group has its own."""
 
 
 class FoldReadings:
@@ -36,6 +41,8 @@ class FoldReadings:
         What may end a measurement early, and inside which the threshold is chosen.
     objective : str, optional
         By which the decision threshold is chosen; without one, decisions are read as they are.
+    by_group : pair of str and tuple, optional
+        Name and bins of the groups that have thresholds of their own.
     """
 
     def __init__(
@@ -43,6 +50,7 @@ class FoldReadings:
         metrics: Mapping[str, PipelineMetric],
         constraints: Sequence[Constraint],
         objective: str | None,
+        by_group: Grouping | None = None,
     ) -> None:
         self.metrics = metrics
         self.constraints = constraints
@@ -50,7 +58,11 @@ class FoldReadings:
         self._errors: list[float] = []
         self._sweep: ThresholdSweep | None = None
         if objective is not None and any(m.decides for m in metrics.values()):
-            self._sweep = ThresholdSweep(metrics, objective, constraints)
+            self._sweep = (
+                ThresholdSweep(metrics, objective, constraints)
+                if by_group is None
+                else GroupSweep(metrics, objective, constraints, by_group)
+            )
 
     def read(self, trial: Trial, incumbent: Incumbent | None = None) -> None:
         """Read one more fold; nothing of its pipeline stays in memory for the next.
@@ -103,6 +115,12 @@ class FoldReadings:
             folds = self._all(at)
             more = {THRESHOLD: float(curve.log_odds[at])} | more
             details = {CURVE: curve.thinned(at).to_dict()}
+            if isinstance(self._sweep, GroupSweep):
+                # A curve is stored with four digits; the thresholds of the measurement itself have all.
+                own = self._sweep.thresholds[at].tolist()
+                details[BY_GROUP] = own
+                named = zip(self._sweep.labels, own, strict=True)
+                more = {f"{THRESHOLD}/{label}": log_odds for label, log_odds in named} | more
         for name, metric in self.metrics.items():
             found = [fold[name] for fold in folds if name in fold]
             values = [metric.combine(reading.parts) for reading in found]

@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Any, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
@@ -16,6 +16,8 @@ CURVE = "curve"
 """Under which the details of an evaluation have it."""
 BALANCE = "balanced_accuracy"
 """What chooses the threshold where the objective only ranks; its values are then in the curve, too."""
+Threshold: TypeAlias = float | tuple[float, ...]
+"""The log-odds at which decisions change: for everybody, or for each group."""
 KEPT = 64
 """How many thresholds a stored curve has at most ..."""
 BYTES = 4000
@@ -38,18 +40,28 @@ class ThresholdCurve:
         The value of each metric that depends on decisions, at each threshold, and its standard
         error: by the numbers of rows where it is made of rates, else by the spread over folds.
         NaN where a metric is not defined.
+    by_group : array of shape (thresholds, groups), optional
+        The log-odds of each group where every group has its own; `log_odds` is then their mean, and
+        in no order.
     """
 
     log_odds: Floats
     selected: Floats
     values: Mapping[str, Floats]
     errors: Mapping[str, Floats]
+    by_group: Floats | None = None
 
     @classmethod
     def of(cls, details: Mapping[str, Any]) -> "ThresholdCurve | None":
         """Return the curve among the details of an evaluation, if there is one."""
         found = details.get(CURVE)
         return None if found is None else cls.from_dict(found)
+
+    def threshold(self, at: int) -> Threshold:
+        """Return where decisions change at a position of the curve: one threshold, or one for each group."""
+        if self.by_group is None:
+            return float(self.log_odds[at])
+        return tuple(self.by_group[at].tolist())
 
     def merit(self, objective: str) -> Floats:
         """Return what is to be as small as possible: the objective, or the balanced error if it only ranks."""
@@ -97,6 +109,7 @@ class ThresholdCurve:
         """Return the curve as it is stored: fewer thresholds, one of them and even odds kept for sure."""
         names = sum(len(name.encode()) + 6 for name in (*self.values, *self.errors))
         columns = 2 + len(self.values) + len(self.errors)
+        columns += 0 if self.by_group is None else self.by_group.shape[1]
         most = int(np.clip((BYTES - 100 - names) // (_NUMBER * columns), 3, KEPT))
         size = len(self.log_odds)
         if size <= most:
@@ -111,11 +124,13 @@ class ThresholdCurve:
             self.selected[at],
             {name: values[at] for name, values in self.values.items()},
             {name: errors[at] for name, errors in self.errors.items()},
+            None if self.by_group is None else self.by_group[at],
         )
 
     def to_dict(self) -> dict[str, Any]:
         """Return the curve in JSON's types, with four digits; what is not defined is null."""
-        return {
+        groups = {} if self.by_group is None else {"by_group": list(map(_written, self.by_group))}
+        return groups | {
             "log_odds": _written(self.log_odds),
             "selected": _written(self.selected),
             "values": {name: _written(values) for name, values in self.values.items()},
@@ -130,6 +145,7 @@ class ThresholdCurve:
             _read(found["selected"]),
             {name: _read(values) for name, values in found["values"].items()},
             {name: _read(errors) for name, errors in found["errors"].items()},
+            np.array([_read(row) for row in found["by_group"]]) if "by_group" in found else None,
         )
 
 

@@ -2,6 +2,7 @@
 
 import math
 from collections.abc import Mapping, Sequence
+from functools import cache
 from typing import Any
 
 import numpy as np
@@ -67,7 +68,7 @@ class ThresholdSweep:
     def add(self, trial: Trial) -> None:
         """Look at one more fold."""
         self._curve = None
-        likely = hasattr(trial.answers, "predict_proba")
+        likely = trial.answers.likely
         if not self._sweeps:
             self._settle(trial, likely)
         cuts = cut(self.log_odds, likely)
@@ -87,12 +88,7 @@ class ThresholdSweep:
         return self._curve
 
     def _averaged(self) -> ThresholdCurve:
-        values, errors = {}, {}
-        for name, metric in self.metrics.items():
-            sweeps = [fold[name] for fold in self._sweeps]
-            parts = np.mean([s.parts for s in sweeps], axis=0)
-            values[name] = metric.combine_each(parts)
-            errors[name] = _errors(metric, sweeps, parts)
+        values, errors = averaged(self.metrics, self._sweeps)
         return ThresholdCurve(self.log_odds, np.mean(self._selected, axis=0), values, errors)
 
     def readings(self, at: int) -> list[dict[str, Reading]]:
@@ -187,9 +183,26 @@ def fold_error(
     binomial = float(metric.error(parts, np.sum(known, axis=0) / folds**2))
     if math.isnan(binomial):
         return spread
-    if folds > 1 and spread > binomial * math.sqrt(stats.chi2.ppf(CHANCE, folds - 1) / (folds - 1)):
-        return spread
-    return binomial
+    return spread if folds > 1 and spread > binomial * _by_chance(folds) else binomial
+
+
+@cache
+def _by_chance(folds: int) -> float:
+    """Return how many times its error a mean over folds may seem to have, by the luck of few folds."""
+    return math.sqrt(stats.chi2.ppf(CHANCE, folds - 1) / (folds - 1))
+
+
+def averaged(
+    metrics: Mapping[str, PipelineMetric], folds: Sequence[Mapping[str, Sweep]]
+) -> tuple[dict[str, Floats], dict[str, Floats]]:
+    """Return the value and the error of each metric at every threshold, of all folds together."""
+    values, errors = {}, {}
+    for name, metric in metrics.items():
+        sweeps = [fold[name] for fold in folds]
+        parts = np.mean([s.parts for s in sweeps], axis=0)
+        values[name] = metric.combine_each(parts)
+        errors[name] = _errors(metric, sweeps, parts)
+    return values, errors
 
 
 def _errors(metric: PipelineMetric, sweeps: Sequence[Sweep], parts: Floats) -> Floats:

@@ -84,7 +84,7 @@ def precision_recall(trial: Trial) -> Curve | None:
 
 
 def threshold(trial: Trial) -> Threshold | None:
-    """Return where the fitted pipeline decides between two classes."""
+    """Return where the fitted pipeline decides between two classes: the mean, if groups have their own."""
     if trial.response is None:
         return None
     model = trial.pipeline[-1] if isinstance(trial.pipeline, Pipeline) else trial.pipeline
@@ -92,12 +92,14 @@ def threshold(trial: Trial) -> Threshold | None:
     value = 0.5 if likely else 0.0
     if isinstance(model, FixedThresholdClassifier) and not isinstance(model.threshold, str):
         value = float(model.threshold)
+    if trial.cuts is not None:
+        value = float(np.unique(trial.cuts).mean())
     return {"value": short(value), "kind": "probability" if likely else "decision value"}
 
 
 def threshold_metrics(trial: Trial, curve: ThresholdCurve | None) -> ThresholdMetrics | None:
     """Return a stored curve over thresholds, in the unit that the model's scores have."""
-    if curve is None or trial.response is None:
+    if curve is None or trial.response is None or curve.by_group is not None:
         return None
     cuts = cut(curve.log_odds, hasattr(trial.answers, "predict_proba"))
     return {

@@ -46,10 +46,11 @@ def importance(
     """
     if sparse.issparse(trial.table.X):
         raise MeasurementError("a sparse table has too many columns to shuffle")
-    rows = trial.rows
-    if len(rows) > ROWS:
-        rows = np.sort(rng.choice(rows, ROWS, replace=False))
-    part = Trial(trial.pipeline, trial.table, rows, trial.train_seconds)
+    at = np.arange(len(trial.rows))
+    if len(at) > ROWS:
+        at = np.sort(rng.choice(at, ROWS, replace=False))
+    rows, cuts = trial.rows[at], None if trial.cuts is None else trial.cuts[at]
+    part = Trial(trial.pipeline, trial.table, rows, trial.train_seconds, cuts=cuts)
     base = metric.value(part)
     names = _names(part.X)
     drops: list[list[float]] = [[] for _ in names]

@@ -12,6 +12,7 @@ from sklearn.preprocessing import FunctionTransformer, LabelEncoder
 from sklearn.utils import Bunch
 
 from fenceline.errors import DefinitionError
+from fenceline.pipelines.fitting.group_thresholds import GroupThresholds
 from fenceline.pipelines.fitting.labels import EncodedLabels
 from fenceline.pipelines.fitting.prepare_columns import median, to_dense
 from fenceline.pipelines.fitting.prepare_parts import dense
@@ -32,6 +33,11 @@ def plain(fitted: Any) -> Any:
         return fitted.to_sklearn()
     if isinstance(fitted, Pipeline):
         return Pipeline([(name, plain(step)) for name, step in fitted.steps])
+    if isinstance(fitted, GroupThresholds):
+        raise DefinitionError(
+            f"The model decides at another threshold for each group of {fitted.group!r}, for which "
+            "scikit-learn has no step; use best_pipeline_ as it is, or fit without group_thresholds."
+        )
     if isinstance(fitted, FixedThresholdClassifier):
         model = plain(fitted.estimator_)
         return _changed(fitted, estimator=clone(model), estimator_=model)

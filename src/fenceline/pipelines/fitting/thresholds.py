@@ -112,26 +112,28 @@ def decided(trial: Trial, log_odds: float) -> Trial:
 
     Nothing is fitted or predicted again for another threshold, whether or not the trial has one.
     """
-    pipeline, positive = trial.pipeline, trial.table.classes[-1]
+    pipeline, positive = undecided(trial.pipeline), trial.table.classes[-1]
     if isinstance(pipeline, Pipeline):
         *before, (last, model) = pipeline.steps
-        model = decide_at(log_odds, _undecided(model), positive, fitted=True)
+        model = decide_at(log_odds, model, positive, fitted=True)
         pipeline = Pipeline([*before, (last, model)])
     else:
-        pipeline = decide_at(log_odds, _undecided(pipeline), positive, fitted=True)
+        pipeline = decide_at(log_odds, pipeline, positive, fitted=True)
     other = Trial(pipeline, trial.table, trial.rows, trial.train_seconds, trial.reached)
     if "X" in trial.__dict__:
         other.X = trial.X
     if "response" in trial.__dict__:
         other.response = trial.response
-        likely = hasattr(trial.answers, "predict_proba")
+        likely = trial.answers.likely
         chosen = None if trial.response is None else trial.response >= cut(log_odds, likely)
         other.answers.recall(trial.answers, chosen)
     return other
 
 
 def describe_threshold(pipeline: Any, log_odds: float) -> str:
-    """Say where a fitted pipeline decides, in its own unit."""
+    """Say where a fitted pipeline decides, in its own unit; of one that decides by group, where for each."""
+    if hasattr(pipeline, "thresholds"):
+        return str(pipeline)
     model = pipeline[-1] if isinstance(pipeline, Pipeline) else pipeline
     return written_threshold(log_odds, getattr(model, "response_method", "") != "decision_function")
 
@@ -148,5 +150,9 @@ def cut(log_odds: Any, likely: bool) -> Any:
     return expit(log_odds) if likely else log_odds
 
 
-def _undecided(model: Any) -> Any:
-    return model.estimator_ if isinstance(model, FixedThresholdClassifier) else model
+def undecided(pipeline: Any) -> Any:
+    """Return a fitted pipeline that decides at even odds again."""
+    if isinstance(pipeline, Pipeline):
+        *before, (last, model) = pipeline.steps
+        return Pipeline([*before, (last, undecided(model))])
+    return pipeline.estimator_ if isinstance(pipeline, FixedThresholdClassifier) else pipeline
