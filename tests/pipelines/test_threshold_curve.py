@@ -71,5 +71,9 @@ def test_a_stored_curve_is_thinned_but_keeps_the_chosen_threshold_and_even_odds(
     assert len(stored.log_odds) <= KEPT
     assert float(f"{log_odds[101]:.4g}") in stored.log_odds
     assert 0.0 in stored.log_odds
+    # Next to the chosen one nothing is left out; both ends are there.
+    near = [float(f"{x:.4g}") for x in log_odds[90:113]]
+    assert set(near) <= set(stored.log_odds.tolist())
+    assert {float(f"{x:.4g}") for x in log_odds[[0, -1]]} <= set(stored.log_odds.tolist())
     assert np.isnan(stored.values["rate"]).any()
     assert np.nanmax(stored.values["rate"]) == 0.1235

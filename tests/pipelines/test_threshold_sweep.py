@@ -93,7 +93,8 @@ def test_where_nothing_is_inside_the_one_that_misses_least_is_chosen():
     here = sum(c.violation(found[c.metric]) for c in fence)
     useful = (curve.selected > 0) & (curve.selected < 1)
     assert here > 0
-    assert here <= np.min(np.array(missed)[useful]) + 1e-3
+    # Four digits are stored: two rates may each be off by 0.00005 of 0.02.
+    assert here <= np.min(np.array(missed)[useful]) + 0.01
 
 
 def test_an_objective_that_only_ranks_leaves_the_choice_to_the_balanced_accuracy():

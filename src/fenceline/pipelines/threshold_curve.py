@@ -106,7 +106,11 @@ class ThresholdCurve:
         return int(order[0])
 
     def thinned(self, keep: int) -> "ThresholdCurve":
-        """Return the curve as it is stored: fewer thresholds, one of them and even odds kept for sure."""
+        """Return the curve as it is stored: fewer thresholds, one of them and even odds kept for sure.
+
+        Half of what is stored lies next to the one that is kept, for a certificate goes on from there in
+        small steps; the other half spans all.
+        """
         names = sum(len(name.encode()) + 6 for name in (*self.values, *self.errors))
         columns = 2 + len(self.values) + len(self.errors)
         columns += 0 if self.by_group is None else self.by_group.shape[1]
@@ -115,8 +119,10 @@ class ThresholdCurve:
         if size <= most:
             return self
         even = int(np.argmin(np.abs(self.log_odds)))
-        at = np.union1d(np.linspace(0, size - 1, most - 2).round().astype(int), [keep, even])
-        return self._take(at)
+        near = np.arange(max(0, keep - most // 4), min(size, keep + most // 4 + 1))
+        others = np.setdiff1d(np.arange(size), near)
+        spread = np.linspace(0, len(others) - 1, most - len(near) - 1).round().astype(int)
+        return self._take(np.union1d(np.union1d(others[spread], near), [even]))
 
     def _take(self, at: NDArray[np.intp]) -> "ThresholdCurve":
         return ThresholdCurve(

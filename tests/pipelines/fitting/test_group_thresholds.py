@@ -19,7 +19,7 @@ SPACE = only(named_space("small"), "estimator", "GaussianNB")
 
 
 def decider(model=LogisticRegression, **thresholds):
-    return GroupThresholds(model().fit(TABLE, Y), thresholds, "sex")
+    return GroupThresholds(model().fit(TABLE, Y), thresholds, "yes", "sex")
 
 
 def test_each_group_is_decided_at_its_own_threshold():
@@ -33,10 +33,20 @@ def test_each_group_is_decided_at_its_own_threshold():
     assert not hasattr(scores, "predict_proba")
 
 
+@pytest.mark.parametrize("model", [LogisticRegression, RidgeClassifier])
+def test_the_positive_class_may_be_the_first_in_order(model):
+    fitted = model().fit(TABLE, Y)
+    refuse = GroupThresholds(fitted, {"f": 9.0, "m": -9.0}, "no", "sex")
+    assert np.array_equal(refuse.predict(TABLE, {"sex": SEX}) == "no", SEX == "m")
+    even = 0.5 if hasattr(fitted, "predict_proba") else 0.0
+    same = GroupThresholds(fitted, {"f": even, "m": even}, "no", "sex")
+    assert np.array_equal(same.predict(TABLE, {"sex": SEX}), fitted.predict(TABLE))
+
+
 def test_intervals_are_groups_too():
     ages = np.linspace(20, 60, ROWS)
     fitted = LogisticRegression().fit(TABLE, Y)
-    model = GroupThresholds(fitted, {"< 40": 0.0, ">= 40": 1.1}, "age", (40.0,))
+    model = GroupThresholds(fitted, {"< 40": 0.0, ">= 40": 1.1}, "yes", "age", (40.0,))
     assert np.array_equal(model.predict(TABLE, {"age": ages}) == "yes", ages < 40)
 
 

@@ -30,6 +30,8 @@ class GroupThresholds(ClassifierMixin, BaseEstimator):  # type: ignore[misc] # s
     thresholds : mapping of str to float
         For each group, where its decisions change: a probability, or a decision value of a model
         that has no probabilities.
+    positive : label
+        The class that is chosen at or above the threshold.
     group : str
         What the groups are called: a column of X, unless they are handed to `predict`.
     bins : tuple of float
@@ -40,17 +42,19 @@ class GroupThresholds(ClassifierMixin, BaseEstimator):  # type: ignore[misc] # s
         self,
         estimator: Any,
         thresholds: Mapping[str, float],
+        positive: Any,
         group: str,
         bins: tuple[float, ...] = (),
     ) -> None:
         self.estimator = estimator
         self.thresholds = thresholds
+        self.positive = positive
         self.group = group
         self.bins = bins
 
     @property
     def classes_(self) -> NDArray[Any]:
-        """The two classes; the last is chosen at or above the threshold."""
+        """The two classes, in the order of the probabilities."""
         return np.asarray(self.estimator.classes_)
 
     def predict(self, X: Any, groups: Any = None) -> NDArray[Any]:
@@ -65,7 +69,8 @@ class GroupThresholds(ClassifierMixin, BaseEstimator):  # type: ignore[misc] # s
         """
         cuts = self._cuts(X, groups)
         chosen = self._response(X) >= cuts
-        return np.asarray(self.classes_[chosen.astype(np.intp)])
+        last = self.classes_[1] == self.positive
+        return np.asarray(self.classes_[(chosen if last else ~chosen).astype(np.intp)])
 
     @available_if(lambda self: hasattr(self.estimator, "predict_proba"))  # type: ignore[untyped-decorator]
     def predict_proba(self, X: Any) -> NDArray[Any]:
@@ -87,9 +92,11 @@ class GroupThresholds(ClassifierMixin, BaseEstimator):  # type: ignore[misc] # s
         return f"{unit} by {self.group}: {each}"
 
     def _response(self, X: Any) -> NDArray[np.float64]:
+        last = self.classes_[1] == self.positive
         if hasattr(self.estimator, "predict_proba"):
-            return np.asarray(self.estimator.predict_proba(X)[:, 1])
-        return np.asarray(self.estimator.decision_function(X))
+            return np.asarray(self.estimator.predict_proba(X)[:, 1 if last else 0])
+        values = np.asarray(self.estimator.decision_function(X))
+        return values if last else -values
 
     def _cuts(self, X: Any, groups: Any) -> NDArray[np.float64]:
         """Return the threshold of each row."""
@@ -146,6 +153,6 @@ def by_group(trial: Trial, log_odds: tuple[float, ...], grouping: Grouping) -> G
     """Return the classifier that decides as a trial does, for rows that are yet to come."""
     labels = trial.table.grouping(*grouping)[0]
     cuts = cut(np.array(log_odds), trial.answers.likely).tolist()
-    return GroupThresholds(
-        undecided(trial.pipeline), dict(zip(labels, cuts, strict=True)), *grouping
-    )
+    thresholds = dict(zip(labels, cuts, strict=True))
+    positive = trial.table.classes[-1]
+    return GroupThresholds(undecided(trial.pipeline), thresholds, positive, *grouping)
