@@ -40,7 +40,7 @@ class Replay:
             if isinstance(event, Finish):
                 yield event
 
-    def rest(self) -> list[Event]:
+    def rest(self) -> list[Proposal | Finish]:
         """Return all that is left, and fall silent."""
         events = list(self._events)
         self._events.clear()
