@@ -109,9 +109,12 @@ def test_an_open_page_follows_the_run_and_keeps_what_the_reader_moved(server, ru
         browser.get(server.url)
 
         def evaluations():
-            facts = browser.find_elements(By.CSS_SELECTOR, ".facts div")
-            found = [f.text.split("\n") for f in facts]
-            return next((f[1] for f in found if f[0] == "evaluations"), None)
+            # In one go, for the page may be drawn anew at any time.
+            return browser.execute_script(
+                "return [...document.querySelectorAll('.facts div')]"
+                ".find((f) => f.querySelector('dt').textContent === 'evaluations')"
+                ".querySelector('dd').textContent"
+            )
 
         until(lambda: evaluations() == "10")
         browser.execute_script(
