@@ -120,9 +120,10 @@ class ThresholdCurve:
             return self
         even = int(np.argmin(np.abs(self.log_odds)))
         near = np.arange(max(0, keep - most // 4), min(size, keep + most // 4 + 1))
+        near = np.union1d(near, [even])
         others = np.setdiff1d(np.arange(size), near)
-        spread = np.linspace(0, len(others) - 1, most - len(near) - 1).round().astype(int)
-        return self._take(np.union1d(np.union1d(others[spread], near), [even]))
+        spread = np.linspace(0, len(others) - 1, max(0, most - len(near))).round().astype(int)
+        return self._take(np.union1d(others[spread], near))
 
     def _take(self, at: NDArray[np.intp]) -> "ThresholdCurve":
         return ThresholdCurve(
