@@ -16,17 +16,17 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fenceline.errors import ConfigurationError, SpaceError, suggestion
+from fenceline.problem.choosing import checked_choice, listed_values
 from fenceline.problem.configuration import Choice, Configuration, FrozenParams
 from fenceline.problem.module import Algorithm, Module, check_unique
 from fenceline.problem.parameter import (
     Categorical,
-    Integer,
     Parameter,
-    Value,
     parameter_from_dict,
     parameter_to_dict,
 )
-from fenceline.problem.shapes import Shapes, compiled
+from fenceline.problem.shape_compiling import compiled
+from fenceline.problem.shapes import Shapes
 from fenceline.problem.template import NONE, SHAPE
 
 __all__ = ["Algorithm", "Choices", "Module", "Space", "Theta"]
@@ -262,7 +262,7 @@ class Space:
             [
                 Choice(algorithm.name, FrozenParams(zip(algorithm.params, values, strict=True)))
                 for algorithm in module.algorithms
-                for values in product(*(_values(p) for p in algorithm.params.values()))
+                for values in product(*(listed_values(p) for p in algorithm.params.values()))
             ]
             for module in self.modules
         ]
@@ -293,7 +293,7 @@ class Space:
             if name not in names:
                 raise ConfigurationError(f"There is no module {name!r}.{suggestion(name, names)}")
         given = choices if self.shapes is None else self._completed(choices)
-        return self.assembled((m.name, _choice(m, given)) for m in self.modules)
+        return self.assembled((m.name, checked_choice(m, given)) for m in self.modules)
 
     def _completed(self, choices: Mapping[str, Any]) -> dict[str, Any]:
         """Return choices with the first shape and empty slots in place of what was not said."""
@@ -348,58 +348,3 @@ class Space:
             )
         except (AttributeError, KeyError, TypeError) as problem:
             raise SpaceError(f"This is not the description of a space: {problem!r}.") from problem
-
-
-def _values(parameter: Parameter) -> Iterable[Value]:
-    """Return all values of a hyper-parameter, if they are finitely many."""
-    if isinstance(parameter, Categorical):
-        return parameter.choices
-    if isinstance(parameter, Integer):
-        return range(parameter.low, parameter.high + 1)
-    if parameter.size is None:
-        raise SpaceError(f"{parameter!r} has no end of values; only a finite space can be listed.")
-    return (parameter.low,)
-
-
-def _choice(module: Module, choices: Mapping[str, Any]) -> Choice:
-    """Validate what was given for one module."""
-    if module.name not in choices:
-        raise ConfigurationError(
-            f"Module {module.name!r} has no choice; choose one of its algorithms."
-        )
-    given = choices[module.name]
-    if isinstance(given, str):
-        given = (given, {})
-    elif isinstance(given, Choice):
-        given = (given.algorithm, given.params)
-    if not (isinstance(given, Sequence) and len(given) == 2 and isinstance(given[1], Mapping)):
-        raise ConfigurationError(
-            f"Module {module.name!r}: expected (algorithm, params). Got {given!r}."
-        )
-    name, params = given
-    found = next((a for a in module.algorithms if a.name == name), None)
-    if found is None:
-        known = [a.name for a in module.algorithms]
-        raise ConfigurationError(
-            f"Module {module.name!r} has no algorithm {name!r}.{suggestion(name, known)}",
-            value=name,
-        )
-    for key in params:
-        if key not in found.params:
-            raise ConfigurationError(
-                f"Algorithm {name!r} has no hyper-parameter {key!r}.{suggestion(key, found.params)}",
-                value=key,
-            )
-    checked: dict[str, Value] = {}
-    for key, parameter in found.params.items():
-        if key not in params:
-            raise ConfigurationError(
-                f"Algorithm {name!r} lacks a value for {key!r}; give one.", parameter=parameter
-            )
-        try:
-            checked[key] = parameter.check(params[key])
-        except ConfigurationError as problem:
-            raise ConfigurationError(
-                f"Algorithm {name!r}: {key!r} {problem}", value=params[key], parameter=parameter
-            ) from None
-    return Choice(found.name, FrozenParams(checked))
