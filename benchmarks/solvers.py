@@ -86,13 +86,21 @@ class Kept:
             file.write(json.dumps({"key": cell.key, "outcome": outcome}) + "\n")
 
 
-def search(problem: fl.Problem, block: str, solver: str, precision: int, seed: int) -> Any:
-    """Run ADMM with a solver in one block and random search in the other."""
+def search(
+    problem: fl.Problem, block: str, solver: str, precision: int, seed: int, stream: int = 0
+) -> Any:
+    """Run ADMM with a solver in one block and random search in the other.
+
+    `stream` keeps the random numbers of solvers apart where they would draw the same points: a
+    bracket of Hyperband must not begin with the very points that random search had.
+    """
     made: dict[str, Any] = {"theta": solvers.Random(), "z": solvers.Random()}
     made[block] = getattr(solvers, solver)()
     algorithm = fl.ADMM(**made, precision=fl.Fixed(precision))
     started = time.process_time()
-    result = fl.minimize(problem, evaluations=EVALUATIONS, algorithm=algorithm, seed=seed)
+    result = fl.minimize(
+        problem, evaluations=EVALUATIONS, algorithm=algorithm, seed=seed + 1000 * stream
+    )
     seconds = time.process_time() - started
     curve = truth(problem, result)
     assert problem.optimum is not None
@@ -134,7 +142,8 @@ def plan(seeds: int) -> list[tuple[Cell, Callable[[], Any]]]:
 
 
 def _on_kind(kind: Kind, solver: str, seed: int) -> Any:
-    return search(kind.make(seed), kind.block, solver, kind.precision, seed)
+    stream = _fitting(kind).index(solver) if kind.fidelity else 0
+    return search(kind.make(seed), kind.block, solver, kind.precision, seed, stream)
 
 
 def _fitting(kind: Kind) -> Sequence[str]:

@@ -25,7 +25,7 @@ class IncrementalAllocation:
 
     Every candidate is looked at with the first three shares. From then on the one with the best bound
     gets more rows: its last merit, less what its recent slope would bring until all rows are used. Who
-    has all rows first is DAUB's answer; the rest follow in the same order.
+    has all rows first is DAUB's answer; then new candidates compete with the rest, where there are any.
 
     DAUB also caps an accuracy by that on the training rows. A merit has no such value here, and for
     nearest neighbours and forests it would say nothing.
@@ -48,10 +48,14 @@ class IncrementalAllocation:
         check_fidelities("IncrementalAllocation", task)
         cube, shares = Cube(task.parameters), (*task.fidelities, 1.0)
         curves: dict[bytes, _Curve] = {}
+        answers = -1
         while True:
             results = Results(task)
             free = _free(curves, results)
-            if not free:
+            finished = sum(curve.finished for curve in curves.values())
+            # DAUB ends with its answer; new candidates then compete with those that are left.
+            if not free or finished > answers:
+                answers = finished
                 for point in candidates(task, rng, self.candidates):
                     curves.setdefault(point.tobytes(), _Curve(point, shares))
                 free = _free(curves, results)
