@@ -172,3 +172,23 @@ def test_bounds_that_make_no_sense_are_refused(bounds, message):
 
 def test_a_search_that_measured_nothing_has_nothing_inside():
     assert result().what_if({}).evaluation is None
+
+
+def test_relaxations_name_bounds_at_thresholds_that_the_search_did_not_choose():
+    about = problem(["fpr <= 0.1"])
+    curve = {
+        "log_odds": [-1.0, 0.0, 1.0],
+        "selected": [0.6, 0.4, 0.2],
+        "values": {"loss": [0.1, 0.2, 0.3], "fpr": [0.3, 0.15, 0.05]},
+        "errors": {"loss": [0.0] * 3, "fpr": [0.0] * 3},
+    }
+    inside = point(1, about, {"curve": curve}, loss=0.3, fpr=0.05, threshold=1.0)
+    table = result(inside, about=about).relaxations()
+    assert table["loss"].tolist() == [0.2, 0.1]
+    assert table["fpr <= 0.1"].tolist() == [0.15, 0.3]
+
+
+def test_of_many_relaxations_the_nearest_and_the_farthest_are_listed():
+    misses = [point(i, loss=1.0 / i, latency_us=10.0 + i, auc=0.9) for i in range(1, 30)]
+    bounds = result(*misses).relaxations(most=4)["latency_us <= 10"]
+    assert (len(bounds), bounds.min(), bounds.max()) == (4, 11.0, 39.0)

@@ -11,7 +11,7 @@ from fenceline.problem.problem import Problem
 from fenceline.report.certainty import meaning, price_of_certainty
 from fenceline.report.sections import algorithms
 from fenceline.report.subject import Subject
-from fenceline.result.diagnosis import relaxations, written
+from fenceline.result.diagnosis import written
 from fenceline.result.result import Result
 
 if TYPE_CHECKING:
@@ -271,7 +271,7 @@ def _costs(problem: Problem, prices: Mapping[str, float]) -> tuple[Cost, ...]:
 
 
 def _moves(result: Result) -> Iterator[Move]:
-    for move in relaxations(result.evaluations, result.problem, result.best)[:_MOST_MOVES]:
+    for move in result.moves(_MOST_MOVES):
         bounds = {str(c): bound for c, bound in move.bounds.items() if bound != c.bound}
         yield Move(str(move.evaluation.configuration), move.evaluation.objective, bounds)
 

@@ -20,7 +20,6 @@ from fenceline.report.columns import columns
 from fenceline.report.diagram import diagram
 from fenceline.report.subject import Subject
 from fenceline.report.verdict import constraint_table, number, verdict
-from fenceline.result.diagnosis import relaxations
 
 MOST_MOVES = 5
 """Moves of the fence that are shown."""
@@ -131,7 +130,7 @@ def render(subject: Subject, title: str, *, live: bool = False) -> str:
         # A metric bounded from both sides is one column.
         metrics=list(dict.fromkeys(c.metric for c in result.problem.constraints)),
         failures=sections.failures(result),
-        relaxations=relaxations(result.evaluations, result.problem, result.best)[:MOST_MOVES],
+        relaxations=result.moves(MOST_MOVES),
         asked=sections.asked(subject),
         environment=sections.environment(),
         columns=columns(subject),

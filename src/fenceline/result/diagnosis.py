@@ -52,16 +52,25 @@ def diagnose(miss: Evaluation, problem: Problem) -> Diagnosis:
 
 
 def relaxations(
-    evaluations: Sequence[Evaluation], problem: Problem, best: Evaluation | None
+    options: Sequence[Evaluation], problem: Problem, best: Evaluation | None
 ) -> list[Relaxation]:
     """Return the pipelines outside the fence worth moving it for, least violation first.
 
     Worth it means: better than the best inside, and no other pipeline is at least as good while
     it breaks no constraint by more.
+
+    Parameters
+    ----------
+    options : sequence of Evaluation
+        What was measured, and what it would be at other thresholds.
+    problem : Problem
+        The fence.
+    best : Evaluation, optional
+        The best inside.
     """
     goal = math.inf if best is None else best.objective
     outside = sorted(
-        (e for e in evaluations if e.ok and not (e.look or e.feasible) and e.objective < goal),
+        (e for e in options if e.ok and not (e.look or e.feasible) and e.objective < goal),
         key=lambda e: (e.violation, e.objective),
     )
     kept: list[tuple[list[float], Evaluation]] = []

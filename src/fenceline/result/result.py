@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from fenceline.problem.evaluation import Evaluation
 from fenceline.problem.objective import named
 from fenceline.problem.problem import Problem
-from fenceline.result.diagnosis import Diagnosis, diagnose, relaxations
+from fenceline.result.diagnosis import Diagnosis, Relaxation, diagnose, relaxations
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -114,13 +114,25 @@ class Result:
         """
         import pandas as pd
 
-        found = relaxations(self.pipelines, self.problem, self.best)[:most]
+        found = self.moves(most)
         columns = ["pipeline", self.problem.objective, *map(str, self.problem.constraints)]
         rows = [
             (str(r.evaluation.configuration), r.evaluation.objective, *r.bounds.values())
             for r in found
         ]
         return pd.DataFrame(rows, columns=columns)
+
+    def moves(self, most: int = 10) -> list[Relaxation]:
+        """Return the same as objects: pipelines at all thresholds that their curves know.
+
+        Of more than so many, some from all distances, the nearest and the farthest among them.
+        """
+        from fenceline.result.what_if import evaluations_at_thresholds
+
+        found = relaxations(evaluations_at_thresholds(self), self.problem, self.best)
+        if len(found) <= most:
+            return found
+        return [found[i] for i in np.linspace(0, len(found) - 1, most).round().astype(int)]
 
     def what_if(self, bounds: Mapping[str, float]) -> "WhatIf":
         """Return the best that was measured inside moved bounds; nothing is measured again.

@@ -6,7 +6,7 @@ only those can ever be the answer that no other beats in everything; a report ho
 
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -113,6 +113,28 @@ def what_if(result: "Result", bounds: Mapping[str, float]) -> WhatIf:
         {c.metric: v for c, v in named},
         costs,
     )
+
+
+def evaluations_at_thresholds(result: "Result") -> list[Evaluation]:
+    """Return every option as the evaluation that it would have been, had its threshold been chosen."""
+    options, problem = measured_options(result), result.problem
+    found = []
+    rows = zip(options.at, options.log_odds, options.objective, options.values, strict=True)
+    for at, log_odds, objective, values in rows:
+        e = result.full[at]
+        swept = e.details.get(_CURVE, {}).get("values", {})
+        if math.isclose(log_odds, e.metrics.get(_THRESHOLD, math.nan), rel_tol=1e-4) or not swept:
+            found.append(e)
+            continue
+        moved = {c.metric: float(v) for c, v in zip(options.constraints, values, strict=True)}
+        moved = {name: v for name, v in moved.items() if name in swept}
+        metrics = {**e.metrics, **moved, _THRESHOLD: float(log_odds)}
+        if problem.objective in swept:
+            metrics[problem.objective] = float(objective)
+        value = metrics[problem.objective]
+        violation = problem.violation(metrics, e.errors)
+        found.append(replace(e, metrics=metrics, objective=value, violation=violation))
+    return found
 
 
 def measured_options(result: "Result") -> Options:
