@@ -146,4 +146,4 @@ def _text(text: str) -> Text:
 
 
 def _number(value: float | None) -> str:
-    return "" if value is None else f"{value:.4g}"
+    return "" if value is None else f"{value + 0.0:.4g}"  # no -0
