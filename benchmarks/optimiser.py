@@ -31,6 +31,7 @@ from benchmarks.optimiser_plan import (
     ABLATED,
     FIRST_SEED,
     OURS,
+    PARTS,
     PLAN,
     RIVALS,
     SEEDS,
@@ -222,7 +223,7 @@ def options(arguments: Sequence[str] | None) -> argparse.Namespace:
     parser = argparse.ArgumentParser(prog="python -m benchmarks.optimiser", description=__doc__)
     parser.add_argument("--seeds", type=int, help=f"number of problems, {SEEDS} by default")
     parser.add_argument("--first-seed", type=int, default=FIRST_SEED)
-    parser.add_argument("--parts", default="ABCDEFG", help="some of A to G; all by default")
+    parser.add_argument("--parts", default=PARTS, help="some of A to G; all by default")
     parser.add_argument("--skip", action="append", default=[], help="leave out a curve, by name")
     parser.add_argument("--jobs", type=int, default=2, help="processes at a time")
     parser.add_argument("--smoke", action="store_true", help="a tenth of the size, two problems")

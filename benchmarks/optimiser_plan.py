@@ -20,6 +20,7 @@ FIRST_SEED, SEEDS, CLASSICAL_SEEDS = 100, 20, 10
 TUNING_SEEDS = range(20)
 """Problems that settings were chosen on; none of them may be reported."""
 WORKERS = 8
+PARTS = "ABCDEFG"
 
 
 def _hyperopt() -> SearchAlgorithm:

@@ -24,7 +24,7 @@ import numpy as np
 import fenceline as fl
 from benchmarks.counted import Clocked, code_of
 from benchmarks.harness import Curve, describe, is_done, keep, run_all
-from benchmarks.optimiser_plan import HYPEROPT, JOINT, OURS, RANDOM, scaled
+from benchmarks.optimiser_plan import HYPEROPT, JOINT, OURS, PARTS, RANDOM, scaled
 from benchmarks.real_data import FEWEST_ROWS, LIMITS, Sample, problem_of
 from benchmarks.real_tables import Outcomes, Run, write_report
 from benchmarks.remembering import Memo, Remembering
@@ -218,7 +218,7 @@ def add_options(parser: argparse.ArgumentParser) -> None:
 
 def settle(parser: argparse.ArgumentParser, chosen: argparse.Namespace) -> None:
     """Fill in what was not asked for, and refuse what makes no sense."""
-    if chosen.skip or chosen.parts.upper() != "ABCDE":
+    if chosen.skip or chosen.parts.upper() != PARTS:
         parser.error("--skip and --parts do not go with --data; choose by --methods")
     if unknown := set(chosen.methods or ()).difference(*({c.name, c.slug} for c in METHODS)):
         known = ", ".join(c.slug for c in METHODS)

@@ -86,9 +86,9 @@ class Selection:
     def _without_certificate(self, refits: Refits, inside: Sequence[Option]) -> None:
         """Measure the best that is likely to be safe, then safer ones until one is so on unseen rows, too."""
         for errors in (self._safe, 2 * self._safe, math.inf):
-            left = [option for option in inside if not refits.failed(option)]
+            left = [option for option in inside if not self._given_up(refits, option)]
             if not left:
-                return
+                break
             enough = [option for option in left if option.room >= errors]
             best = min(enough, key=lambda o: o.worth) if enough else max(left, key=_safest)
             known = _known(refits, best)
@@ -99,6 +99,12 @@ class Selection:
                 return
         if not refits.tried:
             self.first_of(refits, sorted(inside, key=_safest, reverse=True))
+
+    @staticmethod
+    def _given_up(refits: Refits, option: Option) -> bool:
+        """Tell whether an option could not be fitted, or is known not to be safe on unseen rows."""
+        known = _known(refits, option)
+        return refits.failed(option) or (known is not None and not is_safe(known))
 
     def _line(
         self, refits: Refits, candidates: Sequence[Candidate], inside: Sequence[Option]

@@ -87,7 +87,7 @@ class Grammar:
                 Module(slot, [*own, *([Algorithm(NONE)] if self._leaves_out(slot) else [])])
             )
         templates = tuple(shape.template for shape in self.shapes)
-        return Space.shaped(modules, Shapes(templates, sources))
+        return Space.shaped(modules, Shapes(templates, sources, by_name=True))
 
     @cached_property
     def shapes(self) -> tuple[Shape, ...]:

@@ -56,19 +56,23 @@ class Shapes:
         Modules that take several algorithms, each at most once in a pipeline -> how they are joined.
     reorder : tuple of str
         Modules that change places.
+    by_name : bool
+        Whether algorithms of one name are the same, wherever they come from: so it is in a grammar.
     """
 
     templates: tuple[Template, ...]
     sources: Mapping[str, str]
     joins: Mapping[str, Join] = field(default_factory=dict)
     reorder: tuple[str, ...] = ()
+    by_name: bool = False
     _found: dict[Any, Any] = field(default_factory=dict, repr=False, compare=False)
 
     def __hash__(self) -> int:
         return hash(self.templates)
 
     def __reduce__(self) -> Any:
-        return type(self), (self.templates, dict(self.sources), dict(self.joins), self.reorder)
+        kept = self.templates, dict(self.sources), dict(self.joins), self.reorder, self.by_name
+        return type(self), kept
 
     def canonical(
         self, chosen: Mapping[str, Choice], modules: Mapping[str, Module]
@@ -82,7 +86,7 @@ class Shapes:
 
         def leaf(slot: Slot) -> Leaf | None:
             choice = chosen[slot.name]
-            source = self.sources[slot.name]
+            source = self._origins[slot.name]
             if choice.algorithm == NONE:
                 if slot.optional:
                     return None
@@ -116,7 +120,7 @@ class Shapes:
         if key not in self._found:
             pairs = chained(numbered(tree, iter(range(len(list(leaves(tree)))))))
             for number, template in enumerate(self.templates):
-                found = next(matches(template, pairs, self.sources, modules), None)
+                found = next(matches(template, pairs, self._origins, modules), None)
                 if found is not None:
                     self._found[key] = number, found
                     break
@@ -124,6 +128,11 @@ class Shapes:
                 self._found[key] = None
         found = self._found[key]
         return found if found is None else (found[0], found[1])
+
+    @cached_property
+    def _origins(self) -> Mapping[str, str]:
+        """Slot -> what tells its algorithms from others of the same name."""
+        return dict.fromkeys(self.sources, "") if self.by_name else self.sources
 
     @cached_property
     def agreement(self) -> NDArray[np.float64]:
@@ -158,6 +167,7 @@ class Shapes:
             kept,
             {own: join for own, join in self.joins.items() if own != source},
             tuple(own for own in self.reorder if own != source),
+            self.by_name,
         )
 
     def count(self, modules: Mapping[str, Module]) -> int:
@@ -191,6 +201,7 @@ class Shapes:
             "sources": dict(self.sources),
             "joins": dict(self.joins),
             "reorder": list(self.reorder),
+            "by_name": self.by_name,
         }
 
     @classmethod
@@ -201,6 +212,7 @@ class Shapes:
             dict(description["sources"]),
             dict(description["joins"]),
             tuple(description["reorder"]),
+            description.get("by_name", False),
         )
 
     def module(self) -> Module:

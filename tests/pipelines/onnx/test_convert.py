@@ -134,7 +134,7 @@ def test_votes_count_as_often_as_they_are_given():
 
 
 def test_arrays_are_one_input_and_the_file_keeps_notes():
-    X = RNG.normal(size=(50, 3))
+    X = np.random.default_rng(1).normal(size=(50, 3))
     X[0, 0] = np.nan
     steps = {"model": Choice("DecisionTree", {"max_depth": 3})}
     y = X[:, 1] > 0
@@ -172,7 +172,10 @@ def test_what_cannot_be_converted_is_said_by_name():
 
     pytest.importorskip("skl2onnx")
     pipeline = fitted(scaler=SCALED, model=("DecisionTree", {"max_depth": 2}))
-    pipeline.steps[-1] = ("model", Unknown().fit(RNG.normal(size=(20, 3)), [0, 1] * 10))
+    pipeline.steps[-1] = (
+        "model",
+        Unknown().fit(np.random.default_rng(2).normal(size=(20, 3)), [0, 1] * 10),
+    )
     with pytest.raises(DefinitionError, match="Unknown cannot be converted to ONNX"):
         convert(pipeline, 5)
 

@@ -26,6 +26,7 @@ def test_it_begins_with_what_the_default_space_begins_with():
     assert len(portfolio(WIDE, "binary")) >= 20
 
 
+@pytest.mark.filterwarnings("ignore")  # of what was drawn, some is warned about
 def test_its_pipelines_can_be_fitted():
     X, y = load_wine(return_X_y=True)
     space = only(WIDE, "estimator", "LogisticRegression")
