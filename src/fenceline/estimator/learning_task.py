@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from fenceline.errors import DefinitionError, SpaceError
+from fenceline.estimator import row_checks
 from fenceline.estimator import validation as check
 from fenceline.estimator.fence import fence, objective_metric
 from fenceline.estimator.second_table import Given
@@ -86,7 +87,7 @@ class LearningTask:
         if isinstance(self.folds, Splitting):
             folds = self.folds.take(search).pairs(table)
         else:
-            folds = check.folds_among(self.folds, search, len(self.table.y))
+            folds = row_checks.folds_among(self.folds, search, len(self.table.y))
         measure = CrossValidation(
             table,
             self.metrics,
@@ -100,7 +101,7 @@ class LearningTask:
             threshold_group=self.threshold_group,
             fold_seconds=fold_seconds,
         )
-        check.check_splits(measure)
+        row_checks.check_splits(measure)
         return measure
 
     def problem(self, measure: CrossValidation) -> Problem:
@@ -121,7 +122,7 @@ def pose(estimator: Any, given: Given) -> LearningTask:
     counted = np.arange(len(y)) if weights is None else np.flatnonzero(weights)
     task = check.task_of(estimator, y[counted])
     if task != "regression":
-        check.check_class_sizes(y[counted], estimator.cv)
+        row_checks.check_class_sizes(y[counted], estimator.cv)
     positive = check.positive_class(estimator.positive, y[counted], task)
     moves = check.directions(estimator.monotone, X, task)
     if moves:
@@ -138,7 +139,7 @@ def pose(estimator: Any, given: Given) -> LearningTask:
     needed = {name for metric in metrics.values() for name in metric.groups}
     if estimator.cv_group is not None:
         needed.add(estimator.cv_group)
-    known = check.check_groups(X, given.groups, needed)
+    known = row_checks.check_groups(X, given.groups, needed)
     table = Table(
         X if weights is None else take(X, counted),
         y[counted],
@@ -158,13 +159,13 @@ def pose(estimator: Any, given: Given) -> LearningTask:
     space = emphasis.searched(space, table, weighted, wanted=estimator.search_emphasis)
     folds: Folds | Splitting
     if is_splitter(estimator.cv):
-        folds = check.splitting_of(estimator, table.groups)
+        folds = row_checks.splitting_of(estimator, table.groups)
     else:
-        folds = check.folds_among(estimator.cv, counted, len(y))
+        folds = row_checks.folds_among(estimator.cv, counted, len(y))
     computes = estimator.search_threshold and task == "binary" and not named
     by_group = _threshold_group(estimator.group_thresholds, computes, metrics)
     unseen = estimator.unseen if given.unseen is None else given.unseen
-    unseen = check.unseen_among(unseen, counted, len(y))
+    unseen = row_checks.unseen_among(unseen, counted, len(y))
     first = starts(space, task, round(FITTED * len(table.y)), constraints)
     return LearningTask(
         table,
