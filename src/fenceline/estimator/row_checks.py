@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
+from scipy import sparse
 
 from fenceline.errors import DefinitionError
 from fenceline.metrics.trial import Rows, find_group
