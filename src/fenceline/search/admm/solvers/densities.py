@@ -4,8 +4,7 @@ from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.special import logsumexp, ndtr
-from scipy.stats import truncnorm
+from scipy.special import logsumexp, ndtr, ndtri
 
 from fenceline.search.admm.solvers.cube import Cube
 from fenceline.search.admm.solvers.protocol import Merits, Points
@@ -56,10 +55,9 @@ class Density:
         ):
             wide = widen * width
             if parameter.ordered:
-                low, high = -centres[:, k] / wide, (1.0 - centres[:, k]) / wide
-                drawn[:, k] = truncnorm.rvs(
-                    low, high, centres[:, k], wide, size=count, random_state=rng
-                )
+                # A centre lies within the interval, so that its kernel is never cut in a tail.
+                low, high = ndtr(-centres[:, k] / wide), ndtr((1.0 - centres[:, k]) / wide)
+                drawn[:, k] += wide * ndtri(rng.uniform(low, high))
             else:
                 fresh = [parameter.to_unit(parameter.sample(rng)) for _ in range(count)]
                 moved = rng.random(count) < _switch(wide, parameter.size)

@@ -5,7 +5,6 @@ from collections.abc import Sequence
 import numpy as np
 from numpy.typing import NDArray
 from scipy.special import ndtr
-from scipy.stats import rankdata
 
 from fenceline.search.admm.solvers.protocol import Merits
 
@@ -19,7 +18,10 @@ _EFFECT = 0.2
 
 def rewards(merits: Merits) -> Array:
     """Return ranks, 1 for the best merit and near 0 for the worst: merits may have any scale."""
-    return np.asarray(1.0 - (rankdata(merits) - 1.0) / max(1, len(merits)))
+    # Equal merits share the mean of their ranks. scipy.stats has it, too, and takes half a second to import.
+    _, place, times = np.unique(merits, return_inverse=True, return_counts=True)
+    mean_rank = np.cumsum(times) - (times - 1) / 2
+    return np.asarray(1.0 - (mean_rank[place] - 1.0) / max(1, len(merits)))
 
 
 class Effects:
