@@ -1,37 +1,4 @@
 """Solvers for the sub-problems of :class:`fenceline.ADMM`: ``fl.ADMM(theta=..., z=...)``."""
 
-from fenceline.search.admm.solvers import (
-    BOHB,
-    Bandit,
-    Bayesian,
-    Derivations,
-    DirectSearch,
-    Hyperband,
-    IncrementalAllocation,
-    Look,
-    Planning,
-    Random,
-    Solver,
-    Subproblem,
-    SuccessiveHalving,
-    TreeSearch,
-    TrustRegion,
-)
-
-__all__ = [
-    "BOHB",
-    "Bandit",
-    "Bayesian",
-    "Derivations",
-    "DirectSearch",
-    "Hyperband",
-    "IncrementalAllocation",
-    "Look",
-    "Planning",
-    "Random",
-    "Solver",
-    "Subproblem",
-    "SuccessiveHalving",
-    "TreeSearch",
-    "TrustRegion",
-]
+from fenceline.search.admm.solvers import *  # noqa: F403 - one list of names, where the solvers are
+from fenceline.search.admm.solvers import __all__ as __all__
