@@ -13,7 +13,7 @@ from fenceline import Problem, metrics, minimize
 from fenceline.errors import DefinitionError, MeasurementError
 from fenceline.metrics import Table
 from fenceline.pipelines import CrossValidation, drop, named_space, only, preparation
-from fenceline.problem.parameter import Real
+from fenceline.problem.parameter import Integer, Real
 from fenceline.problem.space import Algorithm, Module, Space
 
 X, Y = make_classification(240, 5, random_state=0)
@@ -139,6 +139,28 @@ def test_looks_are_offered_only_where_rows_are_many():
     assert Problem(
         SPACE, measuring(metrics.loss("roc_auc"), table=many), "loss(roc_auc)"
     ).fidelities
+
+
+def test_a_look_at_a_rare_class_takes_more_rows():
+    rare = Table(np.zeros((30_000, 1)), (np.arange(30_000) % 10 == 0).astype(int), "binary")
+    assert measuring(metrics.loss("roc_auc"), table=rare).fidelities == (0.3472,)
+
+
+def test_where_rows_are_many_boosters_stop_early_and_looks_do_as_full_measurements():
+    boosters = [Algorithm("HistGradientBoosting", {"max_iter": Integer(300, 301)})]
+    booster = Space([Module("estimator", boosters)]).initial
+    rng = np.random.default_rng(0)
+    many = Table(rng.normal(size=(6_000, 2)), rng.integers(2, size=6_000), "binary")
+    alone = Table(many.X, np.r_[np.full(10, 2), many.y[10:]], "multiclass")
+
+    def trees(table, rows):
+        measure = measuring(metrics.loss("accuracy"), table=table)
+        train, valid = measure.splits[0]
+        return measure.trial(booster, train[-rows:], valid).pipeline[-1].n_iter_
+
+    assert trees(many, 4_000) < 100
+    assert trees(many, 1_000) < 100  # a look
+    assert trees(alone, 4_000) == 300  # too few of a class to keep some aside
 
 
 def test_lower_fidelity_fits_on_fewer_rows():

@@ -40,3 +40,8 @@ def test_a_share_outside_of_its_range_is_refused():
 )
 def test_shares_begin_with_few_rows_and_grow_fourfold(rows, wanted):
     assert [share * rows for share in shares(rows)] == pytest.approx(wanted, rel=0.01)
+
+
+@pytest.mark.parametrize(("balance", "wanted"), [(0.5, [5_000, 20_000]), (0.01, [20_000])])
+def test_with_a_rare_class_a_look_needs_more_rows_but_never_more_than_half(balance, wanted):
+    assert [share * 40_000 for share in shares(40_000, balance)] == pytest.approx(wanted, rel=0.01)

@@ -29,6 +29,11 @@ from fenceline.threads import one_thread
 CACHE_MEGABYTES = 256.0
 """Half of what a guarded child may grow by before it is replaced, and all that it keeps with it."""
 
+SPARING_ROWS = 3_000
+"""From so many rows to fit on, models may keep some aside to know when to stop ..."""
+FEWEST_OF_A_CLASS = 20
+"""... if there are so many of each class: a tenth of them is more than one."""
+
 Folds: TypeAlias = int | float | Sequence[tuple[Rows, Rows]]
 
 
@@ -151,7 +156,7 @@ class CrossValidation:
     @property
     def fidelities(self) -> tuple[float, ...]:
         """The shares of the training rows that are worth a cheap look; none where rows are few."""
-        return shares(len(self._looked_at[0]))
+        return shares(len(self._looked_at[0]), self._balance)
 
     @property
     def parts(self) -> int:
@@ -194,6 +199,7 @@ class CrossValidation:
             random_state=self.random_state,
             positive=None if table.task == "regression" else table.classes[-1],
             directions=self.directions,
+            spare_rows=self._spares_rows(train),
         )
         weights = None if table.weights is None else table.weights[train]
         fold = Fold(table.X, table.y[train], setting, self.preparation, weights, train, valid)
@@ -215,6 +221,18 @@ class CrossValidation:
         """First steps that pipelines share; every process has its own."""
         return Prefixes(self.cache_megabytes)
 
+    def _spares_rows(self, train: Rows) -> bool:
+        """Tell whether models may keep some rows aside: there are many, and many of each class.
+
+        A look is fitted as the full measurement will be.
+        """
+        if max(len(train), len(self._looked_at[0])) < SPARING_ROWS:
+            return False
+        if self.table.task == "regression":
+            return True
+        sizes = np.bincount(self.table.target[train])
+        return int(sizes[sizes > 0].min()) >= FEWEST_OF_A_CLASS
+
     def _late(self, began: float, done: int) -> bool:
         """Tell whether one more fold like those that are done would take too long."""
         if self.fold_seconds is None:
@@ -230,6 +248,14 @@ class CrossValidation:
             subset(train, fidelity, None if cells is None else cells[train]),
             subset(valid, most, None if cells is None else cells[valid]),
         )
+
+    @property
+    def _balance(self) -> float:
+        """What a row tells of two classes beside one where they are even: the variance of the target."""
+        if self.table.task != "binary":
+            return 1.0
+        rare = float(np.mean(self.table.target))
+        return 4 * rare * (1 - rare)
 
     @property
     def _looked_at(self) -> tuple[Rows, Rows]:

@@ -20,10 +20,18 @@ MOST_VALIDATION_ROWS = 5_000
 """Of a look: an AUROC is then known to about .008, and much less where pipelines are compared."""
 
 
-def shares(rows: int) -> tuple[float, ...]:
-    """Return the shares of so many training rows that are worth a look, in rising order."""
+def shares(rows: int, balance: float = 1.0) -> tuple[float, ...]:
+    """Return the shares of so many training rows that are worth a look, in rising order.
+
+    Parameters
+    ----------
+    rows : int
+        To fit on.
+    balance : float
+        How much a row tells, 1 where classes are even: with a rare class a look needs more of them.
+    """
     found = []
-    wanted = float(FIRST_ROWS)
+    wanted = min(FIRST_ROWS / balance, rows / 2)
     # The last look leaves a full measurement something to add: it has more folds, too.
     while rows > WORTHWHILE_ROWS and wanted <= rows / 2:
         found.append(round(wanted / rows, 4))

@@ -9,20 +9,26 @@ MLP = {"depth": 2, "nodes": 16}
 
 
 @pytest.mark.parametrize(
-    ("task", "rows", "stops"),
+    ("algorithm", "task", "spare_rows", "stops"),
     [
-        ("binary", 5000, True),
-        ("regression", 5000, True),
-        ("binary", 4999, False),
-        ("multiclass", 5000, False),
+        ("MLP", "binary", True, True),
+        ("MLP", "regression", True, True),
+        ("MLP", "binary", False, False),
+        ("HistGradientBoosting", "binary", True, True),
+        ("HistGradientBoosting", "multiclass", True, True),
+        ("HistGradientBoosting", "binary", False, False),
+        ("HistGradientBoosting", "regression", True, False),
     ],
 )
-def test_a_network_watches_a_part_of_many_rows_to_know_when_to_stop(task, rows, stops):
-    assert make("MLP", MLP, Setting(task, rows, 3)).early_stopping is stops
+def test_a_part_of_many_rows_tells_when_to_stop(algorithm, task, spare_rows, stops):
+    params = MLP if algorithm == "MLP" else {}
+    model = make(algorithm, params, Setting(task, 9999, 3, spare_rows=spare_rows))
+    assert model.early_stopping is stops
 
 
 def test_a_space_may_decide_about_early_stopping_itself():
-    model = make("MLP", MLP | {"early_stopping": False}, Setting("binary", 9999, 3))
+    setting = Setting("binary", 9999, 3, spare_rows=True)
+    model = make("MLP", MLP | {"early_stopping": False}, setting)
     assert model.early_stopping is False
     assert model.hidden_layer_sizes == (16, 16)
 

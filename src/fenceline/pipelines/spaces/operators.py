@@ -50,6 +50,8 @@ class Setting:
     """Columns that hold codes of categories, in no meaningful order."""
     directions: tuple[int, ...] = ()
     """For each column of the table, 1 or -1 if answers must grow or fall with it; empty for none."""
+    spare_rows: bool = False
+    """Whether there are so many rows that some can tell a model when to stop."""
 
     def kind(self, module: Any, stem: str) -> Any:
         """Return the classifier or the regressor of a pair, as the task needs."""
@@ -166,15 +168,9 @@ def _ada(s: Setting, max_depth: int, **params: Any) -> Any:
     return s.kind(ensemble, "AdaBoost")(base, random_state=s.random_state, **params)
 
 
-_MLP_STOPS_FROM = 5000
-"""Rows."""
-
-
 def _mlp(s: Setting, depth: int, nodes: int, **params: Any) -> Any:
-    # Of many rows a tenth tells when to stop, several times sooner than the loss does. Not for many
-    # classes: one with a single row could not be split.
-    stops = s.rows >= _MLP_STOPS_FROM and s.task != "multiclass"
-    params = {"early_stopping": stops} | params
+    # Of many rows a tenth tells when to stop, several times sooner than the loss does.
+    params = {"early_stopping": s.spare_rows} | params
     return s.kind(neural_network, "MLP")(
         hidden_layer_sizes=(nodes,) * depth, random_state=s.random_state, **params
     )
@@ -233,9 +229,12 @@ def _logistic_regression(s: Setting, **params: Any) -> Any:
 
 
 def _boosting(s: Setting, **params: Any) -> Any:
+    # On seven tables of people with 4,000 to 19,000 rows to fit on, the five boosters that a search
+    # begins with took half the time when they stopped early, and gained up to .018 of AUROC; on
+    # three of clean measurements they lost .001 to .002. Numbers to predict have no natural scale
+    # for the tolerance that decides: on one table R2 fell from .89 to .85.
+    params = {"early_stopping": s.spare_rows and s.task != "regression"} | params
     return s.kind(ensemble, "HistGradientBoosting")(
-        # No early stopping: its own hold-out would make small data noisier still.
-        early_stopping=False,
         random_state=s.random_state,
         categorical_features=list(s.categories) or None,
         **params,
