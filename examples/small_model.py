@@ -12,12 +12,13 @@ import pickle
 import matplotlib.pyplot as plt
 from sklearn.datasets import load_digits
 
-from fenceline import FencelineClassifier, metrics, plots
-from fenceline.pipelines import named_space, only
+from fenceline import FencelineClassifier, Integer, metrics, plots
+from fenceline.pipelines import named_space, only, restrict
 
 X, digit = load_digits(return_X_y=True)
 names = ["LogisticRegression", "DecisionTree", "KNeighbors", "ExtraTrees"]
 space = only(named_space("default", "multiclass"), "estimator", *names)
+space = restrict(space, "estimator", "ExtraTrees", n_estimators=Integer(10, 50))
 
 
 def search(constraints):

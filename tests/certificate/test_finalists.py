@@ -255,12 +255,12 @@ def test_ctrl_c_before_there_is_a_model_passes_and_leaves_the_result(monkeypatch
 
 
 def test_a_budget_is_kept_although_a_single_fit_would_take_minutes():
-    here = space(Algorithm("GaussianNB"), sleepy(120.0))
+    here = space(Algorithm("GaussianNB"), sleepy(600.0))
     start = time.monotonic()
     model = FencelineClassifier(space=here, seconds=4, workers=2, cv=2, constraints=[FENCE])
     model.fit(X, Y)
-    # Twenty seconds for a machine that is busy; the slow fit alone takes six times as long.
-    assert time.monotonic() - start < 20
+    # Four seconds, and a minute for a machine that is busy; the slow fit alone takes ten.
+    assert time.monotonic() - start < 60
     assert model.best_configuration_["estimator"].algorithm == "GaussianNB"
 
 

@@ -235,22 +235,22 @@ def test_a_tiny_budget_still_returns_a_model():
 
 
 def test_a_budget_in_seconds_is_kept():
-    start = time.monotonic()
-    model = classifier(evaluations=None, seconds=3.0, workers=2).fit(X, Y)
-    assert time.monotonic() - start < 10
+    spent = []
+    while not spent or (spent[-1] > 8 and len(spent) < 3):  # a busy machine may be late twice
+        start = time.monotonic()
+        model = classifier(evaluations=None, seconds=1.0, workers=2).fit(X, Y)
+        spent.append(time.monotonic() - start)
+    assert min(spent) < 8
     assert model.score(X, Y) > 0.7
 
 
 def test_ctrl_c_returns_the_best_so_far():
-    def interrupt():
-        signal.raise_signal(signal.SIGINT)
+    def interrupt(progress):
+        """At some moment of a later measurement."""
+        if progress.count == 3:
+            threading.Timer(0.02, signal.raise_signal, [signal.SIGINT]).start()
 
-    timer = threading.Timer(1.5, interrupt)
-    timer.start()
-    try:
-        model = classifier(evaluations=100_000).fit(X, Y)
-    finally:
-        timer.cancel()
+    model = classifier(evaluations=100_000, callbacks=[interrupt]).fit(X, Y)
     assert model.result_.ended == "interrupted"
     assert model.score(X, Y) > 0.7
 

@@ -68,13 +68,11 @@ def test_the_second_signal_kills_even_while_the_first_is_being_obeyed(tmp_path, 
             parent.send_signal(first)
             wait_for((tmp_path / "tidying").exists, parent)
             parent.send_signal(second)
-            asked = time.monotonic()
-            assert parent.wait(10) == -second
-            assert time.monotonic() - asked < 2.0
+            assert parent.wait(60) == -second  # what it is stuck in would take ten minutes
         finally:
             parent.kill()
     children = [file.stem for file in tmp_path.glob("*.child")]
-    until = time.monotonic() + 3
+    until = time.monotonic() + 30
     while any(map(running, children)) and time.monotonic() < until:
         time.sleep(0.02)
     assert not [child for child in children if running(child)]

@@ -180,12 +180,12 @@ def test_a_finite_space_is_exhausted_when_all_that_is_allowed_is_measured():
     space = fl.Space([fl.Module(m, [fl.Algorithm(a) for a in "abc"]) for m in ("x", "y")])
     problem = fl.Problem(space, measure, allowed=fl.forbid({"x": "a", "y": ["b", "c"]}))
     assert problem.cardinality == 7
-    started = time.perf_counter()
+    started = time.process_time()
     for algorithm in ALGORITHMS.values():
         result = fl.minimize(problem, evaluations=1000, algorithm=algorithm)
         assert result.ended == "exhausted"
         assert len(result.evaluations) == 7
-    assert time.perf_counter() - started < 60
+    assert time.process_time() - started < 60
 
 
 def test_runs_with_rules_repeat_themselves_and_share_nothing():

@@ -44,7 +44,7 @@ def chromium(profile):
         driver.quit()
 
 
-def until(true, seconds=5.0):
+def until(true, seconds=60.0):
     """Wait for something to become true, and return it."""
     end = time.monotonic() + seconds
     while not (value := true()):

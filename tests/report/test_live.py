@@ -123,7 +123,7 @@ def test_an_open_page_follows_the_run_and_keeps_what_the_reader_moved(server, ru
         )
         moved = browser.find_element(By.ID, "what-if-value").text
         run.count = 40
-        until(lambda: evaluations() == "40", 20)
+        until(lambda: evaluations() == "40")
         assert browser.execute_script("return window.same")  # not loaded again, but drawn anew
         assert browser.execute_script("return document.getElementById('bound-0').value") == "900"
         assert browser.find_element(By.ID, "what-if-value").text != ""

@@ -147,6 +147,8 @@ _CLOSED: dict[str, Callable[[Confusion], Rate]] = {
     "precision": _precision,
     "recall": _recall,
 }
+COUNTED = frozenset(_CLOSED)
+"""Scores that are functions of the counts in closed form."""
 
 
 class _Four(ClassifierMixin, BaseEstimator):  # type: ignore[misc] # scikit-learn is untyped

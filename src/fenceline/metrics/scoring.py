@@ -8,6 +8,7 @@ from sklearn.exceptions import UndefinedMetricWarning
 from sklearn.metrics import get_scorer, log_loss
 
 from fenceline.errors import MeasurementError
+from fenceline.metrics.decisions import COUNTED, Confusion, score_sweep
 from fenceline.metrics.trial import Rows, Trial
 
 
@@ -67,4 +68,17 @@ def _neg_log_loss(scorer: str, trial: Trial, at: Rows) -> float:
     )
 
 
-_SHORTCUTS = {"roc_auc": _auroc, "neg_log_loss": _neg_log_loss}
+def _decided(scorer: str, trial: Trial, at: Rows) -> float:
+    """Return a score of decisions between two classes from the counts of them.
+
+    A resample takes scikit-learn 4 ms for recall and 0.03 ms this way; a certificate has hundreds.
+    """
+    if trial.table.task != "binary":
+        return _by_scorer(scorer, trial, at)
+    cells = 2 * trial.target[at] + trial.answers.predict(at)
+    weights = None if trial.weights is None else trial.weights[at]
+    counts = np.bincount(cells, weights, 4).astype(np.float64).reshape(4, 1, 1)
+    return float(score_sweep(scorer, Confusion(*counts)).parts[0, 0])
+
+
+_SHORTCUTS = dict.fromkeys(COUNTED, _decided) | {"roc_auc": _auroc, "neg_log_loss": _neg_log_loss}

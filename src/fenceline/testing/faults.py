@@ -57,8 +57,10 @@ FAULTS: dict[str, Status] = {
 """Every deed of :mod:`fenceline.testing.misdeeds` and the status it must get."""
 
 LIMITS = Limits(seconds=2.0, megabytes=400)
-ORPHAN_SECONDS = 3.0
-_RUN_SECONDS = 60.0
+ORPHAN_SECONDS = 30.0
+"""How long an orphan may live; on an idle machine they are gone in milliseconds."""
+_SILENT_SECONDS = 120.0
+"""How long nothing may happen; an idle machine takes a second, a busy one half a minute for Ray."""
 
 # Sent as a whole instead of by name: workers then start without importing the package, in a tenth
 # of the time, and this suite starts many.
@@ -96,19 +98,16 @@ class EngineFaultSuite:
         with contextlib.closing(engine):
             yield engine
 
-    @pytest.mark.parametrize("deed", FAULTS)
-    def test_one_bad_task_is_typed_and_costs_no_good_one(
-        self, engine: Engine, deed: str, tmp_path: Path
+    def test_every_bad_task_is_typed_and_costs_no_good_one(
+        self, engine: Engine, tmp_path: Path
     ) -> None:
-        """Every fault, in the middle of eight good tasks."""
-        deeds = ["square"] * 4 + [deed] + ["square"] * 4
+        """Each fault once, between good tasks, and all in one life of the engine: a start takes seconds."""
+        deeds = [deed for fault in FAULTS for deed in ("square", fault, "square")]
         outcomes = run(engine, deeds, tmp_path)
-        bad = outcomes.pop(4)
-        assert {ticket: outcome.value for ticket, outcome in outcomes.items()} == {
-            ticket: ticket**2 for ticket in (0, 1, 2, 3, 5, 6, 7, 8)
-        }
-        assert bad.status == FAULTS[deed], bad
-        assert bad.status == "ok" or bad.message
+        bad = {deed: outcomes.pop(i) for i, deed in enumerate(deeds) if deed != "square"}
+        assert {deed: outcome.status for deed, outcome in bad.items()} == FAULTS, bad
+        assert all(outcome.message for outcome in bad.values() if outcome.status != "ok"), bad
+        assert {i: outcome.value for i, outcome in outcomes.items()} == {i: i**2 for i in outcomes}
         engine.close()
         assert_no_survivors(tmp_path)
 
@@ -164,11 +163,16 @@ class EngineFaultSuite:
         assert [len(outcomes[ticket].value) for ticket in range(3)] == [10_000_000] * 3
 
     def test_next_waits_no_longer_than_asked(self, engine: Engine, tmp_path: Path) -> None:
-        """The caller has signals and a budget to look after."""
-        engine.submit(0, Errand("sleep", 0, str(tmp_path)))
-        start = time.monotonic()
-        assert engine.next(0.2) is None
-        assert time.monotonic() - start < 1.0
+        """The caller has signals and a budget to look after; a busy machine may be late twice."""
+        waits = []
+        for attempt in range(3):
+            engine.submit(attempt, Errand("sleep", attempt, str(tmp_path)))
+            start = time.monotonic()
+            assert engine.next(0.2) is None
+            waits.append(time.monotonic() - start)
+            if waits[-1] < 1.0:
+                break
+        assert min(waits) < 1.0
 
     def test_what_cannot_be_pickled_is_refused_with_the_reason(
         self, factory: EngineFactory
@@ -220,12 +224,13 @@ def run(engine: Engine, deeds: list[str], directory: Path) -> dict[int, Outcome]
 def collect(engine: Engine, count: int) -> dict[int, Outcome]:
     """Wait for a number of tasks; each must be reported once."""
     outcomes: dict[int, Outcome] = {}
-    until = time.monotonic() + _RUN_SECONDS
+    until = time.monotonic() + _SILENT_SECONDS
     while len(outcomes) < count and time.monotonic() < until:
         if (finished := engine.next(0.5)) is not None:
             ticket, outcome = finished
             assert ticket not in outcomes, f"task {ticket} was reported twice"
             outcomes[ticket] = outcome
+            until = time.monotonic() + _SILENT_SECONDS
     assert len(outcomes) == count, f"only {sorted(outcomes)} of {count} tasks came back"
     return outcomes
 
@@ -240,7 +245,7 @@ def assert_no_survivors(directory: Path, allowed: int = 0) -> None:
 
 def wait_for_names(directory: Path, count: int, engine: Engine | None = None) -> None:
     """Wait until so many processes have noted themselves; an engine works while it is asked."""
-    until = time.monotonic() + _RUN_SECONDS
+    until = time.monotonic() + _SILENT_SECONDS
     while len(names := list(directory.iterdir())) < count and time.monotonic() < until:
         if engine is None:
             time.sleep(0.02)

@@ -1,11 +1,13 @@
 import contextlib
 import os
+import sys
 import time
 from collections.abc import Callable
 from functools import partial
 from pathlib import Path
 from typing import Any
 
+import cloudpickle
 import numpy as np
 import pytest
 
@@ -14,6 +16,10 @@ from fenceline.evaluation.engines.engine import Outcome
 from fenceline.evaluation.engines.local import Local
 from fenceline.evaluation.limits import Limits
 from fenceline.testing.faults import EngineFactory, EngineFaultSuite, collect
+from fenceline.testing.misdeeds import started
+
+# Sent as a whole: children need not import this file, and pytest with it.
+cloudpickle.register_pickle_by_value(sys.modules[__name__])
 
 
 class TestLocalUnderFaults(EngineFaultSuite):
@@ -111,17 +117,31 @@ def test_a_worker_that_has_grown_is_replaced() -> None:
 
 
 @pytest.mark.parametrize("length", [0.5, 100.0])
-def test_a_task_that_overran_while_nobody_looked_is_a_timeout(length: float) -> None:
+def test_a_task_that_overran_while_nobody_looked_is_a_timeout(
+    length: float, tmp_path: Path
+) -> None:
+    process, end = tmp_path / "process", tmp_path / "end"
+
+    def overrun(seconds: float) -> None:
+        process.write_text(str(os.getpid()))
+        time.sleep(seconds)
+        end.touch()
+
     with contextlib.closing(Local(1, Limits(seconds=0.3))) as engine:
-        engine.put(time.sleep)
+        engine.put(overrun)
         engine.submit(0, 0.0)
         collect(engine, 1)
+        end.unlink()
         engine.submit(1, length)
-        time.sleep(1.0)
-        # Both have ended: one by itself, the other by the alarm in its own process.
-        finished = engine.next(0.0)
+        # Both end: one by itself, the other by the alarm in its own process.
+        until = time.monotonic() + 60
+        while not end.exists() and started(int(process.read_text())) is not None:
+            assert time.monotonic() < until, "nothing ends it"
+            time.sleep(0.02)
+        finished = engine.next(60)
     assert finished is not None
     assert finished[1].status == "timeout"
+    assert end.exists() == (length < 100)
 
 
 def test_a_crash_is_reported_with_the_line_it_happened_in() -> None:
