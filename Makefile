@@ -12,6 +12,8 @@ AUTOML_READY := $(AUTOML)/.ready
 # One BLAS thread: the matrices are small, and timings stay comparable.
 export OMP_NUM_THREADS := 1
 export OPENBLAS_NUM_THREADS := 1
+# Every child imports our modules: compiled once, they load in three quarters of the time.
+unexport PYTHONDONTWRITEBYTECODE
 
 .PHONY: help demo test check format docs soak dist clean bench-surrogate bench-paper-artificial bench-optimiser bench-constraints bench-ablation bench-first-feasible bench-engine bench-prefix bench-memory bench-long-run bench-automl bench-decisions bench-fences bench-newcomer bench-wide bench-certificates bench-solvers bench-paper-tables learn-starts
 help:  ## list the targets
@@ -55,8 +57,10 @@ RIVALS_READY := $(RIVALS:%=.venv-%/.tried)
 demo: $(READY)  ## the main job on the bundled credit data, in about a minute
 	@$(BIN)/fenceline demo --out out/demo
 
+# One more than two processors: tests of clusters and limits wait for a fifth of their time.
+TESTERS ?= 3
 test: check $(BROWSER)  ## everything CI runs: checks, then tests
-	@$(BIN)/python -m pytest -n 2 --dist worksteal
+	@$(BIN)/python -m pytest -n $(TESTERS) --dist worksteal
 
 check: $(DEV_READY)  ## formatting, lint, types, import contracts
 	@$(BIN)/ruff format --check . && $(BIN)/ruff check .

@@ -15,7 +15,7 @@ def tiny(tmp_path_factory: pytest.TempPathFactory) -> Path:
     ours = [c for c in CURVES if c.needs == "fenceline"]
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(paper_artificial, "CURVES", ours)
-        arguments = ["--seconds", "0.1", "--seeds", "2", "--jobs", "1", "--out", str(out)]
+        arguments = ["--seconds", "0.02", "--seeds", "2", "--jobs", "1", "--out", str(out)]
         assert main(arguments) == 0
     return out
 
@@ -37,7 +37,7 @@ def test_a_tiny_run_keeps_every_curve_apart(tiny: Path):
         found = {(row["curve"], row["problem_seed"]) for row in csv.DictReader(file)}
     ours = [curve.name for curve in CURVES if curve.needs == "fenceline"]
     assert found == {(name, seed) for name in ours for seed in ("0", "1")}
-    assert len(list((tiny / "runs" / "0.1s").glob("*.csv"))) == 2 * len(ours)
+    assert len(list((tiny / "runs" / "0.02s").glob("*.csv"))) == 2 * len(ours)
 
 
 @pytest.mark.parametrize(("disturbed", "remarked"), [(0, False), (3, True)])

@@ -120,22 +120,22 @@ def test_a_worker_that_has_grown_is_replaced() -> None:
 def test_a_task_that_overran_while_nobody_looked_is_a_timeout(
     length: float, tmp_path: Path
 ) -> None:
-    process, end = tmp_path / "process", tmp_path / "end"
+    end = tmp_path / "end"
 
-    def overrun(seconds: float) -> None:
-        process.write_text(str(os.getpid()))
+    def overrun(seconds: float) -> int:
         time.sleep(seconds)
         end.touch()
+        return os.getpid()
 
     with contextlib.closing(Local(1, Limits(seconds=0.3))) as engine:
         engine.put(overrun)
         engine.submit(0, 0.0)
-        collect(engine, 1)
+        process = collect(engine, 1)[0].value
         end.unlink()
         engine.submit(1, length)
         # Both end: one by itself, the other by the alarm in its own process.
         until = time.monotonic() + 60
-        while not end.exists() and started(int(process.read_text())) is not None:
+        while not end.exists() and started(process) is not None:
             assert time.monotonic() < until, "nothing ends it"
             time.sleep(0.02)
         finished = engine.next(60)

@@ -25,7 +25,6 @@ pytestmark = pytest.mark.filterwarnings(
 )
 
 
-
 class Machine:
     """Stands for a machine and its actor; one that does not work is stuck until it is lost."""
 

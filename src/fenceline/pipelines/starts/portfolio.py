@@ -125,7 +125,12 @@ def portfolio(
     chances = np.array([known.pipelines[n].chance(constraints, rows) for n in numbers])
     costs = np.array([known.pipelines[n].at("seconds", rows) for n in numbers])
     seconds = _OVERHEAD_SECONDS + _FOLDS * costs
-    start = [i for i, c in enumerate(found) if _is_start(space, c) and chances[i] >= _LIKELY]
+    booster = _booster_start(space)
+    start = [
+        i
+        for i, configuration in enumerate(found)
+        if booster is not None and configuration[booster[0]] == booster[1] and chances[i] >= _LIKELY
+    ]
     weights = known.weights(rows)
     regret = (1 - _SHRUNK) * known.regret + _SHRUNK * (known.regret @ weights)[:, None]
     begun = regret[initial] if initial is not None else np.ones(len(known.tables))
@@ -181,6 +186,7 @@ def greedy(
 def _admitted(space: Space, known: Learnt) -> dict[Configuration, int]:
     """Return the learnt pipelines of which a space has the algorithms and ranges, with their numbers."""
     modules = {module.name for module in space.modules}
+    initial = space.initial
     admitted: dict[Configuration, int] = {}
     for number, pipeline in enumerate(known.pipelines):
         missing = [name for name in pipeline.choices if name not in modules]
@@ -188,7 +194,7 @@ def _admitted(space: Space, known: Learnt) -> dict[Configuration, int]:
             continue
         choices = {
             name: pipeline.choices.get(name, (choice.algorithm, choice.params))
-            for name, choice in space.initial.items()
+            for name, choice in initial.items()
         }
         try:
             configuration = space.decode(*space.encode(space.configuration(choices)))
@@ -199,14 +205,14 @@ def _admitted(space: Space, known: Learnt) -> dict[Configuration, int]:
     return admitted
 
 
-def _is_start(space: Space, configuration: Configuration) -> bool:
-    """Tell whether a pipeline is the booster at its start."""
+def _booster_start(space: Space) -> tuple[str, Choice] | None:
+    """Return the module of the booster, and the booster at its start; None without one."""
     for i, module in enumerate(space.modules):
         for j, algorithm in enumerate(module.algorithms):
             if algorithm.name == BOOSTER and algorithm.start is not None:
                 z = (*space.first[:i], j, *space.first[i + 1 :])
-                return configuration[module.name] == space.decode(z, space.start)[module.name]
-    return False
+                return module.name, space.decode(z, space.start)[module.name]
+    return None
 
 
 def _reweighed(space: Space, found: Sequence[Configuration]) -> list[Configuration]:
