@@ -89,5 +89,7 @@ def test_a_gap_of_an_error_is_that_of_its_scorer():
 def test_what_has_no_metric_of_its_own_is_told_how_to_be_said():
     with pytest.raises(DefinitionError, match="selection_rate_ratio"):
         metrics.parse("disparate_impact")
+    with pytest.raises(DefinitionError, match=r"Write 'demographic_parity_difference\(COLUMN\)"):
+        metrics.parse("selection_rate_difference(sex)")
     with pytest.raises(DefinitionError, match="Did you mean 'rmse'"):
         metrics.parse("rsme")

@@ -214,6 +214,27 @@ def test_dark_readers_print_on_white(show):
     assert browser.execute_script(look) == "rgb(21, 25, 23)"
 
 
+def test_before_printing_plots_are_drawn_for_paper_and_what_is_folded_opens(show):
+    browser = show("model")
+    browser.execute_script(
+        "const d = document.createElement('details'); d.id = 'fold'; document.body.append(d)"
+    )
+    look = (
+        "return [[...document.querySelectorAll('canvas')].map((c) =>"
+        "[c.getBoundingClientRect().width, c.width]), document.getElementById('fold').open]"
+    )
+    screen, folded = browser.execute_script(look)
+    browser.execute_script("dispatchEvent(new Event('beforeprint'))")
+    paper, unfolded = browser.execute_script(look)
+    browser.execute_script("dispatchEvent(new Event('afterprint'))")
+    assert (folded, unfolded) == (False, True)
+    assert len(paper) > 5
+    for shown, pixels in paper:
+        assert shown <= 719  # 190 mm
+        assert pixels == pytest.approx(3 * shown, abs=2)
+    until(lambda: browser.execute_script(look) == [screen, False])
+
+
 def test_the_model_card_holds_what_the_reader_wrote(show):
     browser = show("usual")
     browser.execute_script(

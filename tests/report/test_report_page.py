@@ -194,6 +194,19 @@ def test_prices_and_multipliers_come_from_the_iterations(tmp_path):
     assert 'id="multipliers"' not in page(tmp_path, FOUND)
 
 
+def test_multipliers_are_named_for_what_searched_and_none_are_said_in_a_sentence(tmp_path):
+    found = search(40)
+    assert "What ADMM held after each of its 4 iterations" in page(tmp_path, found)
+    free = [replace(i, rho=0.0) for i in found.iterations]  # a search without penalty
+    text = page(tmp_path, replace(found, iterations=tuple(free)))
+    assert "ADMM" not in text
+    assert "At the best pipeline after each of 4 iterations" in text
+    still = [replace(i, mu=0 * i.mu, primal_residual=0.0) for i in free]
+    text = page(tmp_path, replace(found, iterations=tuple(still)))
+    assert "No constraint pressed after any of the 4 iterations" in text
+    assert 'data-chart="multipliers"' not in text
+
+
 def test_every_user_text_is_escaped(tmp_path):
     bad = evil()
     text = page(tmp_path, bad, title=EVIL)

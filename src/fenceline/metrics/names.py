@@ -41,6 +41,8 @@ _ELSEWHERE = {
     "tnr": "'false_positive_rate <= 0.1' for tnr >= 0.9",
     "true_negative_rate": "'false_positive_rate <= 0.1' for true_negative_rate >= 0.9",
     "disparate_impact": "'selection_rate_ratio(COLUMN) >= 0.8', which is the four-fifths rule",
+    "selection_rate_difference": "'demographic_parity_difference(COLUMN) <= 0.1'",
+    "statistical_parity_difference": "'demographic_parity_difference(COLUMN) <= 0.1'",
 }
 _SUFFIX = "_score"
 

@@ -17,6 +17,7 @@ body .sk-global {
   --sklearn-color-fitted-level-0: #eaf1ed; --sklearn-color-fitted-level-1: #dbe8e2;
   --sklearn-color-fitted-level-2: #c6dcd3; --sklearn-color-fitted-level-3: #1f6f5c;
 }
+@media print { * { scrollbar-width: none } }
 @media screen and (prefers-color-scheme: dark) {
   body .sk-global {
     --sklearn-color-text: #e6eae5; --sklearn-color-text-muted: #9ca89f;

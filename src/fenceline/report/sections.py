@@ -103,6 +103,13 @@ def failures(result: Result) -> list[Reason]:
     return shown
 
 
+def at_rest(result: Result) -> bool:
+    """Tell whether no constraint pressed and nothing was lacking after any iteration."""
+    return not any(
+        i.mu.any() or i.primal_residual or i.dual_residual for i in result.iterations
+    )
+
+
 def in_words(configuration: Configuration) -> list[tuple[str, str, list[tuple[str, str]]]]:
     """Return module, algorithm and hyper-parameters of every step, in the order in which data reach them."""
     return [

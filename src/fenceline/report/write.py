@@ -130,6 +130,7 @@ def render(subject: Subject, title: str, *, live: bool = False) -> str:
         # A metric bounded from both sides is one column.
         metrics=list(dict.fromkeys(c.metric for c in result.problem.constraints)),
         failures=sections.failures(result),
+        still=sections.at_rest(result),
         relaxations=result.moves(MOST_MOVES),
         asked=sections.asked(subject),
         environment=sections.environment(),

@@ -14,6 +14,9 @@ ROWS = 1000
 TOLERANCE = 1e-5
 """Of probabilities, and of numbers relative to their spread. The default space agrees to 4e-15 (23 pipelines
 on 1,000 rows), but for neighbours weighted by distance, 5e-7: there scikit-learn's own distances are rounded."""
+ROUNDINGS = 64
+"""Units in the last place that are allowed a model which adds in single precision, as XGBoost does: 41 were
+measured over 1,000 trees, whose sums ONNX has in double precision."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,7 +40,8 @@ def compare(model: Any, pipeline: Any, X: Any) -> Comparison:
     Raises
     ------
     DefinitionError
-        A label differs, or a probability by more than a hundred-thousandth.
+        A label differs, or a probability by more than a hundred-thousandth, or a number by that part
+        of their spread and what the model rounds itself.
     """
     runtime = require("onnxruntime")
     at = np.unique(np.linspace(0, X.shape[0] - 1, min(ROWS, X.shape[0])).astype(int))
@@ -49,15 +53,18 @@ def compare(model: Any, pipeline: Any, X: Any) -> Comparison:
     )
     names = [entry.name for entry in session.get_inputs()]
     found = session.run(None, inputs(rows, names))
+    tolerance = TOLERANCE
     if len(found) == 1:
         ours = pipeline.predict(rows)
         spread = float(np.std(ours)) or 1.0
+        if ours.dtype == np.float32:
+            tolerance += ROUNDINGS * float(np.spacing(np.max(np.abs(ours)))) / spread
         result = Comparison(len(at), float(np.max(np.abs(found[0] - ours))) / spread, -1)
     else:
         labels = np.sum(np.asarray(found[0]).astype(str) != pipeline.predict(rows).astype(str))
         shares = np.max(np.abs(found[1] - pipeline.predict_proba(rows)))
         result = Comparison(len(at), float(shares), int(labels))
-    if not result.largest <= TOLERANCE or result.labels > 0:
+    if not result.largest <= tolerance or result.labels > 0:
         raise DefinitionError(
             f"The ONNX model predicts otherwise than the pipeline ({result}); it is not written. Ship "
             "model.to_sklearn() instead, or fit without the algorithms that differ."

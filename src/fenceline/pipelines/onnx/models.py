@@ -5,6 +5,7 @@ from typing import Any
 import numpy as np
 from sklearn import ensemble, linear_model, neighbors, neural_network, tree
 
+from fenceline.pipelines.onnx.boosters import read_booster
 from fenceline.pipelines.onnx.graph import Graph
 from fenceline.pipelines.onnx.neighbours import neighbours
 from fenceline.pipelines.onnx.trees import averaged, boosted
@@ -40,6 +41,11 @@ def answers(graph: Graph, value: str, model: Any) -> str | None:
         return neighbours(graph, value, model, classes)
     if kind in _NETWORKS:
         return _network(graph, value, model, classes)
+    if (booster := read_booster(model)) is not None:
+        raw = booster.scores(graph, value)
+        if booster.link in ("logistic", "softmax"):
+            return _probabilities(graph, raw, classes)
+        return graph.add("Exp", raw) if booster.link == "exp" else raw
     return None
 
 

@@ -97,8 +97,12 @@ def averaged(graph: Graph, value: str, trees: list[Any], classes: int) -> str:
         for target in range(outputs):
             _grow(forest, tree, answers[:, target] / len(trees), target)
     # Such trees compare in single precision with a threshold in double.
-    single = graph.add("Cast", graph.add("Cast", value, to=1), to=11)
-    return forest.sums(graph, single, outputs)
+    return forest.sums(graph, in_single_precision(graph, value), outputs)
+
+
+def in_single_precision(graph: Graph, value: str) -> str:
+    """Round doubles to single precision, and keep them doubles."""
+    return graph.add("Cast", graph.add("Cast", value, to=1), to=11)
 
 
 def _grow(forest: Forest, tree: Any, answers: NDArray[np.float64], target: int) -> None:

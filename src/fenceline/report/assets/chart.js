@@ -5,6 +5,10 @@ const style = (name) => getComputedStyle(document.documentElement).getPropertyVa
 const colours = () =>
   Object.fromEntries(["paper", "ink", "quiet", "rule", "accent", "accent-soft", "amber"].map((n) => [n, style(`--${n}`)]));
 
+/** Pixels of a canvas to one of the page; printers have more of them than screens. */
+const sharpness = () =>
+  Math.max(window.devicePixelRatio || 1, document.documentElement.hasAttribute("data-paper") ? 3 : 1);
+
 /** Write a number for people. */
 function number(value, digits = 4) {
   if (value === null || !Number.isFinite(value)) return "–";
@@ -89,7 +93,7 @@ function drawChart(figure, spec) {
   function draw() {
     const { width, height } = canvas.getBoundingClientRect();
     if (!width) return;
-    const ratio = window.devicePixelRatio || 1;
+    const ratio = sharpness();
     for (const c of [canvas, still]) {
       c.width = Math.round(width * ratio);
       c.height = Math.round(height * ratio);
@@ -118,7 +122,7 @@ function drawChart(figure, spec) {
     const point = spec.points[index];
     tip.hidden = !point;
     if (!point) return;
-    const ratio = window.devicePixelRatio || 1;
+    const ratio = sharpness();
     context.setTransform(ratio, 0, 0, ratio, 0, 0);
     const [x, y] = [chart.px(point.x), chart.py(point.y)];
     context.lineWidth = 2;

@@ -92,9 +92,13 @@ function saveCard() {
   URL.revokeObjectURL(link.href);
 }
 
-/** Paper is white, whatever the screen is: colours change before the printer looks. */
+const folded = [];
+
+/** Paper is white, narrow and cannot be unfolded: the page becomes so before the printer looks. */
 function paper(on) {
   document.documentElement.toggleAttribute("data-paper", on);
+  if (on) folded.push(...document.querySelectorAll("details:not([open])"));
+  for (const details of on ? folded : folded.splice(0)) details.open = on;
   dispatchEvent(new Event("paper"));
 }
 
