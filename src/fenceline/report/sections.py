@@ -105,9 +105,7 @@ def failures(result: Result) -> list[Reason]:
 
 def at_rest(result: Result) -> bool:
     """Tell whether no constraint pressed and nothing was lacking after any iteration."""
-    return not any(
-        i.mu.any() or i.primal_residual or i.dual_residual for i in result.iterations
-    )
+    return not any(i.mu.any() or i.primal_residual or i.dual_residual for i in result.iterations)
 
 
 def in_words(configuration: Configuration) -> list[tuple[str, str, list[tuple[str, str]]]]:
