@@ -16,11 +16,11 @@ def test_importing_fenceline_loads_nothing_heavy():
 
 
 def test_importing_fenceline_is_quick():
-    # Beside what it cannot do without, for a busy machine takes longer for both: 1.3 times as long.
+    # Beside what it cannot do without, for a busy machine takes longer for both: 1.7 times as long.
     code = "import time; {}; print(time.process_time())"
     needs = "import scipy.optimize, scipy.special, scipy.linalg"
     ours, theirs = (
         min(float(fresh(code.format(what))[0]) for _ in range(2))
         for what in ("import fenceline", needs)
     )
-    assert ours < 2 * theirs
+    assert ours < 2.5 * theirs
