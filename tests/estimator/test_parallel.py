@@ -50,5 +50,5 @@ def test_tables_of_every_kind_have_a_size():
 def test_a_search_on_all_cores_says_so_once_if_it_says_anything(workers, said, capfd, monkeypatch):
     monkeypatch.setattr(parallel, "processors", lambda: 2)
     X, y = make_classification(200, random_state=0)
-    fl.FencelineClassifier(space="small", seconds=3.0, workers=workers, verbose=1).fit(X, y)
+    fl.FencelineClassifier(space="small", seconds=1.0, workers=workers, verbose=1).fit(X, y)
     assert capfd.readouterr().err.count("2 workers, one for each core") == said
