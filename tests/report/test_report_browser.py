@@ -342,15 +342,16 @@ def test_without_a_move_the_best_of_the_search_is_shown_and_a_reset_returns_to_i
     assert browser.find_element(By.ID, "bound-0-shown").text == "0.2"
 
 
-def test_on_a_phone_bound_confidence_and_margin_of_every_constraint_are_on_the_screen(show):
+def test_on_a_phone_every_number_of_constraints_and_groups_is_on_the_screen(show):
     browser = show("model", width=390)
     cells = browser.execute_script(
-        "return [...document.querySelectorAll('#fence td')].map((cell) => {"
+        "return [...document.querySelectorAll('#fence td, .by-group td')].map((cell) => {"
         "const box = cell.getBoundingClientRect();"
         "return [getComputedStyle(cell, '::before').content, box.left, box.right];})"
     )
     labels = {label.strip('"') for label, *_ in cells}
     assert {"Verdict", "In the search", "Error", "Bound", "Margin", "Price"} <= labels
+    assert {"Rows", "precision", "predicted positive", "true-positive rate"} <= labels
     assert all(left >= 0 and right <= 390 for _, left, right in cells)
     assert browser.execute_script("return document.documentElement.scrollWidth") <= 390
 

@@ -11,7 +11,7 @@ if TYPE_CHECKING:
 
 def meaning(certificate: "Certificate") -> Iterator[str]:
     """Yield what may be concluded from a certificate on unseen rows, and what may not."""
-    sure, rows = f"{certificate.confidence:.0%}", certificate.rows
+    sure, rows = f"{certificate.confidence:.0%}", f"{certificate.rows:,}"
     if certificate.joint:
         tries = f"{certificate.candidates} pipelines that may be tried on them"
         yield (

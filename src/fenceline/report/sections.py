@@ -141,7 +141,8 @@ def asked(subject: Subject) -> list[tuple[str, str]]:
         else ("Ended because", ends[result.ended]),
     ]
     shown = ("cv", "workers", "random_state", "confidence")
-    return rows + [(n, str(subject.settings[n])) for n in shown if n in subject.settings]
+    given = [(name, subject.settings.get(name)) for name in shown]
+    return rows + [(name, str(value)) for name, value in given if value is not None]
 
 
 def _goal(subject: Subject) -> str:
