@@ -117,7 +117,9 @@ class Learners:
 
         X, y, train, test = self._table
         rows = train[: round(share * len(train))]  # nested: a larger share holds a smaller one
-        if share < 1.0:  # as Fenceline's own looks do: predicting all rows costs more than fitting a few
+        if (
+            share < 1.0
+        ):  # as Fenceline's own looks do: predicting all rows costs more than fitting a few
             test = test[:MOST_VALIDATION_ROWS]
         model = learners()[name]()
         started = time.process_time()
