@@ -26,16 +26,17 @@ os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
 
 import fenceline as fl
 from benchmarks.counted import code_of
+from benchmarks.credit_bounds import PAPER, SUITED, Bounds
 from benchmarks.credit_findings import Found, Measured, fence_table, findings, found_at
 from benchmarks.credit_problem import (
     DATA,
     FOLDS,
-    GAP,
     LATENCY,
     LOSS,
     ROWS,
     Fence,
     Remembered,
+    gap_of,
     load,
     measure_of,
     simplest_us,
@@ -46,15 +47,6 @@ from fenceline.baselines import UCST
 
 DOCS = Path("docs/figures/constraints")
 SEEDS, EVALUATIONS = 4, 40
-LATENCIES = (1.0, 1.25, 1.5, 2.5, 5.0)
-"""In multiples of the simplest pipeline's, which takes about 4 us: up to the paper's 20 us."""
-GAPS = (0.05, 0.075, 0.1, 0.125, 0.15)
-"""The paper's."""
-FIXED = Fence(2.5, 0.075)
-SERIES = {
-    "t_p": [Fence(t, FIXED.gap) for t in LATENCIES],
-    "d_I": [Fence(FIXED.latency, d) for d in GAPS],
-}
 UNAWARE = "UCST"
 
 
@@ -70,6 +62,7 @@ class Seed:
     directory: Path
     until: float = math.inf
     """When to stop, on the system's clock; no part of the settings."""
+    bounds: Bounds = SUITED
 
     @property
     def part(self) -> Path:
@@ -94,7 +87,8 @@ class Seed:
             "rows": self.rows,
             "folds": FOLDS,
             "simplest_us": self.simplest_us,
-            "fences": [fence.name for fence in fences()],
+            "fences": [fence.name for fence in self.bounds.fences],
+            "ages": self.bounds.ages,
             "code": code_of("fenceline"),
         }
 
@@ -112,25 +106,23 @@ class Seed:
         return bool(settings | {"code": ""} == self.settings | {"code": ""})
 
 
-def fences() -> list[Fence]:
-    """Return every fence once."""
-    return list(dict.fromkeys(fence for series in SERIES.values() for fence in series))
-
-
 def run(job: Seed) -> None:
     """Make the searches of one seed; write them when all are there."""
     job.directory.mkdir(parents=True, exist_ok=True)
+    ages = job.bounds.ages
     measure = Remembered(
-        measure_of(load(job.data, job.rows)), job.directory / f"measured{job.seed}.jsonl"
+        measure_of(load(job.data, job.rows, ages), ages),
+        job.directory / f"measured{job.seed}.jsonl",
     )
     started = time.perf_counter()
-    searches = {UNAWARE: (FIXED, UCST())} | {f.name: (f, fl.StructuredBO()) for f in fences()}
+    fences = job.bounds.fences
+    searches = {UNAWARE: (fences[0], UCST())} | {f.name: (f, fl.StructuredBO()) for f in fences}
     rows: list[tuple[object, ...]] = []
     for name, (fence, algorithm) in searches.items():
         if time.time() >= job.until:
             return
         result = fl.minimize(
-            fence.problem(measure, job.simplest_us),
+            fence.problem(measure, job.simplest_us, ages),
             evaluations=job.evaluations,
             algorithm=algorithm,
             seed=job.seed,
@@ -138,7 +130,7 @@ def run(job: Seed) -> None:
         if result.ended == "interrupted":  # a search cut short is no search
             raise KeyboardInterrupt
         for n, e in enumerate(result.evaluations, 1):
-            values = (repr(e.metrics.get(m.name, math.inf)) for m in (LOSS, LATENCY, GAP))
+            values = (repr(e.metrics.get(m.name, math.inf)) for m in (LOSS, LATENCY, gap_of(ages)))
             rows.append((name, n, *values))
     outcome = {"wall_seconds": round(time.perf_counter() - started, 1)}
     keep(job, outcome, ("search", "evaluation", "loss", "latency_us", "gap"), rows)
@@ -154,7 +146,7 @@ def read(job: Seed) -> Mapping[str, Measured]:
     return found
 
 
-def report(out: Path, jobs: Sequence[Seed], publish: bool) -> None:
+def report(out: Path, jobs: Sequence[Seed], bounds: Bounds, publish: bool) -> None:
     """Write, draw and print what is known so far."""
     there = [job for job in jobs if job.there]
     if not there:
@@ -170,7 +162,7 @@ def report(out: Path, jobs: Sequence[Seed], publish: bool) -> None:
             )
             for fence in series
         ]
-        for name, series in SERIES.items()
+        for name, series in bounds.series.items()
     }
     remarks = []
     if outdated := sum(not job.done for job in there):
@@ -178,12 +170,13 @@ def report(out: Path, jobs: Sequence[Seed], publish: bool) -> None:
     if len(there) < len(jobs):
         remarks.append(f"Unfinished: {len(there)} of {len(jobs)} seeds.")
     size = f"{there[0].evaluations} evaluations, {len(there)} run seeds, {there[0].rows} clients"
-    remarks.append(f"{size}; t_p in multiples of {yardstick:.2f} us, the simplest pipeline's.")
+    told = "" if bounds.microseconds else f", {yardstick:.2f} us"
+    remarks.append(f"{size}; t_p in {bounds.unit}{told}.")
     tables = [fence_table(name, rows) for name, rows in found.items()]
     text = "\n\n".join([*remarks, *findings(found), *(t.markdown() for t in tables)]) + "\n"
-    (out / "credit-fence.md").write_text(text)
+    (out / f"{bounds.stem}.md").write_text(text)
     write_csv(
-        out / "credit-fence.csv",
+        out / f"{bounds.stem}.csv",
         ("series", "latency", "gap", "search", "seed", "best", "share_feasible"),
         (
             (name, fence.latency, fence.gap, search, job.seed, repr(best), f"{share:.4f}")
@@ -194,12 +187,12 @@ def report(out: Path, jobs: Sequence[Seed], publish: bool) -> None:
         ),
     )
     print("\n" + text)
-    figures = plot_fences(out / "credit-fence", found, size)
+    figures = plot_fences(out / bounds.stem, found, size, bounds.unit)
     print(f"figures and tables are in {out}")
     if publish:
         DOCS.mkdir(parents=True, exist_ok=True)
         pictures = (path for path in figures if path.suffix == ".png")
-        for path in (*pictures, out / "credit-fence.csv"):
+        for path in (*pictures, out / f"{bounds.stem}.csv"):
             shutil.copy(path, DOCS)
 
 
@@ -220,24 +213,35 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser.add_argument("--evaluations", type=int, default=EVALUATIONS, help="of each search")
     parser.add_argument("--rows", type=int, default=ROWS, help="how many clients")
     parser.add_argument("--jobs", type=int, default=2, help="processes at a time")
+    parser.add_argument(
+        "--paper-bounds", action="store_true", help="1 to 20 us, five age groups; another --out"
+    )
     parser.add_argument("--report-only", action="store_true", help="run nothing")
     parser.add_argument("--publish", action="store_true", help=f"copy the results to {DOCS}")
     parser.add_argument("--out", type=Path, default=Path("out/credit-fence"))
     chosen = parser.parse_args(arguments)
     chosen.out.mkdir(parents=True, exist_ok=True)
-    yardstick = yardstick_of(chosen.out, chosen.data, chosen.rows)
+    bounds = PAPER if chosen.paper_bounds else SUITED
+    yardstick = 1.0 if bounds.microseconds else yardstick_of(chosen.out, chosen.data, chosen.rows)
     until = time.time() + 60.0 * chosen.minutes
     jobs = [
         Seed(
-            seed, chosen.evaluations, chosen.rows, yardstick, chosen.data, chosen.out / "runs", until
+            seed,
+            chosen.evaluations,
+            chosen.rows,
+            yardstick,
+            chosen.data,
+            chosen.out / "runs",
+            until,
+            bounds,
         )
         for seed in range(chosen.seeds)
-    ]  # fmt: skip
+    ]
     if not chosen.report_only:
         started = time.perf_counter()
         run_all(jobs, chosen.jobs, run)
         print(f"runs took {(time.perf_counter() - started) / 60:.1f} minutes")
-    report(chosen.out, jobs, chosen.publish)
+    report(chosen.out, jobs, bounds, chosen.publish)
     return 0
 
 

@@ -12,11 +12,12 @@ from benchmarks.credit_findings import Rows
 from benchmarks.plots import COLOURS, STYLE, save
 from benchmarks.verdicts import summary
 
-_LABELS = {"t_p": "$t_p$, multiples of the simplest pipeline's", "d_I": "$d_I$"}
 
-
-def plot_fences(stem: Path, found: Mapping[str, Rows], subtitle: str) -> tuple[Path, ...]:
+def plot_fences(
+    stem: Path, found: Mapping[str, Rows], subtitle: str, unit: str
+) -> tuple[Path, ...]:
     """Draw both methods over every series of bounds; return the files written."""
+    labels = {"t_p": f"$t_p$, {unit}", "d_I": "$d_I$"}
     with plt.rc_context(STYLE):
         figure, grid = plt.subplots(
             2, len(found), figsize=(8.0, 5.6), layout="constrained", sharex="col", sharey="row"
@@ -34,7 +35,7 @@ def plot_fences(stem: Path, found: Mapping[str, Rows], subtitle: str) -> tuple[P
                     line = "--s" if at else "-o"
                     axes.plot(bounds, finite, line, color=COLOURS[at], label=method, markersize=4)
                     axes.fill_between(bounds, low, high, color=COLOURS[at], alpha=0.12, linewidth=0)
-            grid[1, column].set(xlabel=_LABELS[name], xscale="log")
+            grid[1, column].set(xlabel=labels[name], xscale="log")
             grid[1, column].set_xticks(bounds, [f"{bound:g}" for bound in bounds])
             grid[1, column].minorticks_off()
         grid[0, 0].set_ylabel("best 1 - AUROC inside")

@@ -118,8 +118,14 @@ def judge(runs: Runs, seconds: float) -> tuple[list[Claim], list[Comparison]]:
     """
     precision, split, custom, start, penalty = (figure.stem for figure in FIGURES)
     times = time_grid(seconds)
+
+    def there(*curves: Curve) -> bool:
+        return all(curve.name in runs for curve in curves)
+
     claims = [
-        adaptive_claim(precision, c.name, [f.name for f in FIXED], runs, times) for c in SPLIT
+        adaptive_claim(precision, c.name, [f.name for f in FIXED], runs, times)
+        for c in SPLIT
+        if there(c, *FIXED)
     ]
     comparisons = []
     # The paper has 120 times and 17 % for (BO,BO). For (BO,Ba) it has 140 times and 29 %, on
@@ -128,9 +134,9 @@ def judge(runs: Runs, seconds: float) -> tuple[list[Claim], list[Comparison]]:
         (split, SPLIT, 120, 17),
         (custom, CUSTOM, 100, 15),
         # "Any solver can be plugged in": each is asked what the paper asks of its own.
-        (custom, OTHERS, 100, 15),
+        (custom, [*OTHERS, DEFAULT], 100, 15),
     ):
-        for curve in curves:
+        for curve in filter(there, curves):
             for rival in (r for r in RIVALS if r.name in runs):
                 comparison = compare(curve.name, rival.name, runs, seconds)
                 comparisons.append(comparison)
@@ -145,19 +151,27 @@ def judge(runs: Runs, seconds: float) -> tuple[list[Claim], list[Comparison]]:
     claims += [
         warm_claim(start, cold.name, warm.name, runs, times)
         for cold, warm in zip(CUSTOM, WARM, strict=True)
+        if there(cold, warm)
     ]
-    others = {f"{rho:g}": curve.name for rho, curve in zip(RHOS, RHO, strict=True)}
-    return [*claims, rho_claim(penalty, CUSTOM[0].name, others, runs)], comparisons
+    if there(CUSTOM[0], *RHO):
+        others = {f"{rho:g}": curve.name for rho, curve in zip(RHOS, RHO, strict=True)}
+        claims.append(rho_claim(penalty, CUSTOM[0].name, others, runs))
+    return claims, comparisons
 
 
 def draw(
-    directory: Path, runs: Runs, claims: Sequence[Claim], seconds: float, optimum: float
+    directory: Path,
+    drawn: Sequence[Figure],
+    runs: Runs,
+    claims: Sequence[Claim],
+    seconds: float,
+    optimum: float,
 ) -> list[Path]:
-    """Write all the figures, each with its verdict."""
+    """Write figures, each with its verdict."""
     times = time_grid(seconds)
     rivals = {c.name for c in RIVALS}
     paths: list[Path] = []
-    for figure in FIGURES:
+    for figure in drawn:
         bands = {
             c.name: Band(*quartiles(runs[c.name], times), dashed=c.name in rivals)
             for c in figure.curves
@@ -236,6 +250,13 @@ def options(arguments: Sequence[str] | None) -> argparse.Namespace:
     parser.add_argument("--seeds", type=int, help="number of problems")
     parser.add_argument("--jobs", type=int, default=2, help="processes at a time")
     parser.add_argument(
+        "--figures",
+        nargs="*",
+        default=[figure.stem for figure in FIGURES],
+        choices=[figure.stem for figure in FIGURES],
+        help="only the curves of these",
+    )
+    parser.add_argument(
         "--fresh", action="store_true", help="repeat the runs that are there already"
     )
     parser.add_argument("--publish", action="store_true", help="copy the figures to docs/figures")
@@ -250,8 +271,10 @@ def main(arguments: Sequence[str] | None = None) -> int:
     """Run, write, draw, judge."""
     chosen = options(arguments)
     seconds, out = chosen.seconds, chosen.out
-    curves = [c for c in CURVES if c.installed]
-    for curve in CURVES:
+    drawn = [f for f in FIGURES if f.stem in chosen.figures]
+    wanted = [c for c in CURVES if any(c in figure.curves for figure in drawn)]
+    curves = [c for c in wanted if c.installed]
+    for curve in wanted:
         if curve not in curves:
             print(f"{curve.needs} is not installed: no curve {curve.name!r}")
     runs_directory = out / "runs" / f"{seconds:g}s"
@@ -280,7 +303,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         ((c.figure, c.claim, c.measured, c.verdict) for c in claims),
     )
     write_records(out / "comparisons.csv", comparisons)
-    figures = draw(out, runs, claims, seconds, optimum)
+    figures = draw(out, drawn, runs, claims, seconds, optimum)
     print(table(runs, claims))
     print(f"\nfigures and tables are in {out}")
     if chosen.publish:

@@ -48,7 +48,7 @@ class SkoptJoint:
             n_initial_points=self.initial,
             random_state=int(rng.integers(2**31)),
         )
-        repeats = 0
+        repeats, worst = 0, 0.0
         while True:
             with warnings.catch_warnings():
                 # Points asked twice and length scales at their bounds are scikit-optimize's own affair.
@@ -56,7 +56,10 @@ class SkoptJoint:
                 point = optimizer.ask()
                 asked = joint_configuration(space, point)
                 repeats, evaluation = answer(problem, evaluator, asked, repeats, rng)
-                optimizer.tell(point, evaluation.objective)
+                # It knows no failures, and an infinite loss ends it: the worst seen stands for one.
+                loss = evaluation.objective if evaluation.ok else worst
+                worst = max(worst, loss)
+                optimizer.tell(point, loss)
         yield  # makes this a generator, as every algorithm is
 
 

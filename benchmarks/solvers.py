@@ -106,7 +106,7 @@ def search(
     assert problem.optimum is not None
     regret = curve[:, 1] - problem.optimum
     # Improvements alone: the file stays small.
-    falls = np.flatnonzero(np.diff(regret, prepend=np.inf) < 0)
+    falls = np.flatnonzero(regret < np.append(np.inf, regret[:-1]))
     return {
         "regret": float(regret[-1]),
         "cost": curve[falls, 0].tolist(),

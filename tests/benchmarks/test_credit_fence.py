@@ -6,7 +6,8 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from benchmarks.credit_fence import SERIES, Seed, fences, main, run
+from benchmarks.credit_bounds import PAPER, SUITED
+from benchmarks.credit_fence import Seed, main, run
 from benchmarks.credit_findings import Found, findings, found_at, lead
 from benchmarks.credit_problem import Fence, Remembered, load, space
 from benchmarks.harness import keep
@@ -101,7 +102,14 @@ def test_findings_hold_and_fail_by_the_medians():
 
 
 def test_the_two_series_cross_in_one_fence():
-    assert len(fences()) == sum(map(len, SERIES.values())) - 1
+    assert len(SUITED.fences) == sum(map(len, SUITED.series.values())) - 1
+
+
+def test_the_papers_bounds_are_its_own_microseconds_and_five_age_groups(data):
+    assert [f.latency for f in PAPER.series["t_p"]] == [1, 5, 10, 15, 20]
+    assert {f.latency for f in PAPER.series["d_I"]} == {10}
+    table = load(data, 400, PAPER.ages)
+    assert set(np.digitize(table.X["AGE"], PAPER.ages)) == {0, 1, 2, 3, 4}
 
 
 def test_ages_and_defaults_keep_their_shares(data):
@@ -147,7 +155,7 @@ def test_a_small_run_writes_table_and_figure_and_goes_on_where_it_was(data, tmp_
     assert "2 evaluations, 1 run seeds, 200 clients" in capsys.readouterr().out
     with (tmp_path / "credit-fence.csv").open(newline="") as file:
         rows = list(csv.DictReader(file))
-    assert len(rows) == 2 * sum(map(len, SERIES.values()))
+    assert len(rows) == 2 * sum(map(len, SUITED.series.values()))
     # The searches of one seed begin alike, and their first pipelines are measured once.
     lines = (tmp_path / "runs/measured0.jsonl").read_text().splitlines()
     assert len([line for line in lines if line]) == 2

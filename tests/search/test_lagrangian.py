@@ -118,9 +118,16 @@ class TestObservedScales:
     def test_mostly_constant_values_are_measured_by_their_range(self):
         assert Scales.observed(problem(), self.history([3.0] * 9 + [5.0])).loss == 2.0
 
-    @pytest.mark.parametrize("losses", [[], [4.0]])
-    def test_little_evidence_counts_as_one(self, losses):
-        assert Scales.observed(problem(), self.history(losses)).loss == 1.0
+    @pytest.mark.parametrize(("losses", "scale"), [([], 1.0), ([-4.0], 4.0), ([0.0], 1.0)])
+    def test_of_a_single_loss_its_size_is_the_scale(self, losses, scale):
+        assert Scales.observed(problem(), self.history(losses)).loss == scale
+
+    def test_multipliers_keep_their_price_when_the_scales_change(self):
+        fence = problem("g <= 5")
+        wide, narrow = Scales(8.0, np.array([10.0])), Scales(2.0, np.array([5.0]))
+        mu, lam = narrow.carried(np.array([3.0]), np.array([0.5]), wide)
+        assert narrow.prices(fence, mu) == wide.prices(fence, np.array([3.0]))
+        assert lam * narrow.loss == 0.5 * wide.loss
 
     def test_failed_evaluations_are_left_out(self):
         failed = fl.Evaluation(CONFIGURATION, {}, math.inf, math.inf, "error")

@@ -160,9 +160,11 @@ class ADMM:
         evaluator.submit(start)
         evaluator.drain()
 
-        t = 0
+        t, raw = 0, self.units == "raw"
+        scales = Scales.of(problem, evaluator.history, raw=raw)
         while self.iterations is None or t < self.iterations:
-            scales = Scales.of(problem, evaluator.history, raw=self.units == "raw")
+            before, scales = scales, Scales.of(problem, evaluator.history, raw=raw)
+            mu, lam = scales.carried(mu, lam, before)
             lagrangian = Lagrangian(problem, scales, rho, mu, upper)
             evaluations, active = precision(t), space.active(z)
 
