@@ -86,9 +86,7 @@ def test_a_logarithm_is_recognised_at_either_end():
 
 @pytest.mark.parametrize("seed", range(5))
 def test_a_range_on_the_right_scale_keeps_it(seed):
-    scales, lengths = learnt(
-        lambda x, y: (x - 0.3) ** 2 + np.sin(5.0 * y) + 0.5 * x * y, seed=seed
-    )
+    scales, lengths = learnt(lambda x, y: (x - 0.3) ** 2 + np.sin(5.0 * y) + 0.5 * x * y, seed=seed)
     assert scales == Rescaling()
     assert lengths == {}
 
