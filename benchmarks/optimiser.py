@@ -1,9 +1,9 @@
 """Fenceline's default against every rival, per evaluation and per second; what its parts bring.
 
 Run ``python -m benchmarks.optimiser`` from the root, in an environment with the packages of
-``requirements-peers.txt``; rivals that are not installed are left out. Seven parts: A the
+``requirements-peers.txt``; rivals that are not installed are left out. Eight parts: A the
 artificial problem, B asynchronous workers, C failing pipelines, D classical functions, E the
-ablation, F decoys, G the time of a suggestion under constraints.
+ablation, F decoys, G the time of a suggestion under constraints, H ranges on the wrong scale.
 With ``--data`` real pipelines are searched instead, and the methods ranked over the tables given.
 Runs that are there already are not repeated, and ``--report-only`` reads them at any time.
 """
@@ -223,7 +223,7 @@ def options(arguments: Sequence[str] | None) -> argparse.Namespace:
     parser = argparse.ArgumentParser(prog="python -m benchmarks.optimiser", description=__doc__)
     parser.add_argument("--seeds", type=int, help=f"number of problems, {SEEDS} by default")
     parser.add_argument("--first-seed", type=int, default=FIRST_SEED)
-    parser.add_argument("--parts", default=PARTS, help="some of A to G; all by default")
+    parser.add_argument("--parts", default=PARTS, help="some of A to H; all by default")
     parser.add_argument("--skip", action="append", default=[], help="leave out a curve, by name")
     parser.add_argument("--jobs", type=int, default=2, help="processes at a time")
     parser.add_argument("--smoke", action="store_true", help="a tenth of the size, two problems")

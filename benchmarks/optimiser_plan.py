@@ -14,13 +14,13 @@ from benchmarks.harness import Curve
 from fenceline import ADMM, Problem, StructuredBO
 from fenceline.baselines import SMAC, JointBO, OptunaTPE, RandomSearch
 from fenceline.minimize import SearchAlgorithm
-from fenceline.problems import artificial, classical, decoy
+from fenceline.problems import artificial, classical, decoy, ill_scaled
 
 FIRST_SEED, SEEDS, CLASSICAL_SEEDS = 100, 20, 10
 TUNING_SEEDS = range(20)
 """Problems that settings were chosen on; none of them may be reported."""
 WORKERS = 8
-PARTS = "ABCDEFG"
+PARTS = "ABCDEFGH"
 
 
 def _hyperopt() -> SearchAlgorithm:
@@ -104,6 +104,8 @@ PLAN = [
     Line("F", OURS, "decoy", decoy, 150, 1.5),
     Line("F", JOINT, "decoy", decoy, 150, 2.0),
     Line("F", OPTUNA, "decoy", decoy, 150, 2.0),
+    Line("H", OURS, "ill-scaled", ill_scaled, 150, 1.5),
+    Line("H", OPTUNA, "ill-scaled", ill_scaled, 150, 1.1),
     Line("G", OURS, "constrained", constrained, 220, 10.0, 5),
     Line("G", OPTUNA, "constrained", constrained, 220, 6.0, 5),
     Line("E", NO_STRUCTURE, "artificial", artificial, 200, 6.0),

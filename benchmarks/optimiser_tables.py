@@ -39,6 +39,7 @@ ASYNCHRONOUS, ASYNCHRONOUS_AT = 1.5, (50, 100, 200)
 FAILING, FAILING_AT = 1.3, 200
 CLASSICAL_AT = 100
 DECOY_AT = 150
+ILL_SCALED_AT = (50, 100, 150)
 CONSTRAINED_AT, CONSTRAINED_TIME = 200, 2.0
 ABLATED_AT = (50, 100, 200)
 NOT_RUN = "not run"
@@ -76,6 +77,7 @@ def targets(results: Results, scale: float) -> list[Target]:
         _failing(ours, results, scale),
         *_classical(results, scale),
         *_decoy(results.get("decoy", {}), scale),
+        *_ill_scaled(results.get("ill-scaled", {}), scale),
         _constrained(results.get("constrained", {}), scale),
     ]
 
@@ -135,6 +137,14 @@ def _decoy(curves: Mapping[str, Runs], scale: float) -> Iterator[Target]:
         against = f"{rival.name}: {ratio.low:.3g} against {ratio.high:.3g}"
         asked = f"decoys: regret at {n} over {rival.name}'s"
         yield Target("F", asked, 1.0, ratio.median, against, ratio.problems)
+
+
+def _ill_scaled(curves: Mapping[str, Runs], scale: float) -> Iterator[Target]:
+    for n in (scaled(n, scale) for n in ILL_SCALED_AT):
+        ratio = regret_ratio(curves.get(OURS.name, {}), curves.get(OPTUNA.name, {}), n)
+        against = f"{OPTUNA.name}: {ratio.low:.3g} against {ratio.high:.3g}"
+        asked = f"ranges on the wrong scale: regret at {n} over {OPTUNA.name}'s"
+        yield Target("H", asked, 1.0, ratio.median, against, ratio.problems)
 
 
 def _constrained(curves: Mapping[str, Runs], scale: float) -> Target:

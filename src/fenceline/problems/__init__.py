@@ -12,6 +12,7 @@ from fenceline.problems.classical import (
     two_wells,
 )
 from fenceline.problems.decoy import decoy
+from fenceline.problems.ill_scaled import ill_scaled
 
 __all__ = [
     "ackley_mixed",
@@ -21,6 +22,7 @@ __all__ = [
     "classical",
     "decoy",
     "gramacy",
+    "ill_scaled",
     "mixed_rosenbrock",
     "pressure_vessel",
     "rastrigin_mixed",

@@ -3,6 +3,7 @@ import pytest
 
 import fenceline as fl
 from fenceline.search.structured.lattice import Lattice
+from fenceline.search.surrogates.rescaling import Rescaling
 
 SPACE = fl.Space(
     [
@@ -59,3 +60,23 @@ def test_steps_stay_on_the_lattice_and_reach_every_neighbour():
     assert set(np.rint(moved[:, 1] * 6)) >= {2.0, 3.0, 4.0}
     assert set(np.rint(moved[:, 3] * 2)) == {0.0, 1.0, 2.0}
     assert np.abs(moved[:, 0] - start[:, 0]).max() < 0.01
+
+
+def test_on_a_learnt_scale_draws_and_steps_reach_what_the_range_hides():
+    parameters = {"share": fl.Real(0.0, 1.0), "trees": fl.Integer(1, 10_000)}
+    space = fl.Space([fl.Module("m", [fl.Algorithm("a", parameters)])])
+    lattice = Lattice(space, Rescaling((1e5, 9999.0)))
+    rng = np.random.default_rng(0)
+    drawn = lattice.sample(rng, 2000)
+    # Half of the draws lie below the middle of each logarithm: 10**-2.5, and 100 trees.
+    assert np.mean(drawn[:, 0] < 10**-2.5) == pytest.approx(0.5, abs=0.05)
+    assert np.mean(1 + 9999 * drawn[:, 1] < 100) == pytest.approx(0.5, abs=0.05)
+    start = np.tile([[1e-4, 4 / 9999]], (2000, 1))
+    moved = lattice.perturb(rng, start, np.full(2000, 0.05))
+    changed = moved[moved[:, 0] != start[0, 0], 0]
+    assert np.median(np.abs(np.log10(changed / 1e-4))) < 0.5
+    assert changed.min() < 5e-5
+    assert changed.max() > 2e-4
+    # However small the step, a whole number that moves reaches the next one.
+    assert {4.0, 5.0, 6.0} <= set(np.rint(1 + 9999 * moved[:, 1]))
+    assert lattice.project(moved) == pytest.approx(moved, abs=1e-11)

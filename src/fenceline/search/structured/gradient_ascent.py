@@ -52,7 +52,7 @@ def ascend(
             gradient += by_mean * mean_gradient + by_sd * sd_gradient
         return -value, -gradient[columns]
 
-    start = theta[columns]
+    start = structure.rescaling(theta[columns], columns)
     if len(columns) == 0:
         return -downhill(start)[0], theta
     end = minimize(
@@ -63,7 +63,7 @@ def ascend(
         bounds=Bounds(np.zeros(len(start)), np.ones(len(start))),
         options={"maxiter": _STEPS, "ftol": 1e-6},
     )
-    theta[columns] = end.x
+    theta[columns] = structure.rescaling.inverse(end.x, columns)
     return -float(end.fun), theta
 
 

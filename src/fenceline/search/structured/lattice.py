@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 
 from fenceline.problem.parameter import Categorical, Integer, Parameter, Real
 from fenceline.problem.space import Space
+from fenceline.search.surrogates.rescaling import Rescaling
 
 Array = NDArray[np.float64]
 
@@ -20,6 +21,8 @@ class Lattice:
     """Rows of unit-cube coordinates, one column per hyper-parameter of the space."""
 
     space: Space
+    rescaling: Rescaling = Rescaling()  # noqa: RUF009 - frozen
+    """The scales that values are drawn and moved on."""
 
     def project(self, theta: Array) -> Array:
         """Return the nearest admissible rows; NaN (inactive) stays."""
@@ -35,8 +38,11 @@ class Lattice:
     def sample(self, rng: np.random.Generator, rows: int) -> Array:
         """Draw rows; every lattice value is equally likely, the ends included."""
         theta = rng.random((rows, len(self.space.parameters)))
+        drawn = theta.copy()
         cells = np.floor(theta[:, self._discrete] * self._sizes)
         theta[:, self._discrete] = cells / np.maximum(self._sizes - 1.0, 1.0)
+        bent = self.rescaling.columns
+        theta[:, bent] = self.rescaling.inverse(drawn[:, bent], bent)
         return self.project(theta)
 
     def perturb(self, rng: np.random.Generator, theta: Array, size: Array) -> Array:
@@ -49,6 +55,9 @@ class Lattice:
         few = 1.5 / np.maximum(1, np.sum(~np.isnan(theta), axis=1, keepdims=True))
         moves = rng.random(theta.shape) < np.maximum(few, 0.4)
         least = self._least_step
+        bent = self.rescaling.columns
+        there = _reflect(self.rescaling(theta[:, bent], bent) + step[:, bent])
+        step[:, bent] = self.rescaling.inverse(there, bent) - theta[:, bent]
         step = np.where(np.abs(step) < least, np.where(step < 0, -least, least), step)
         redrawn = self._categories & (rng.random(theta.shape) < 0.5)
         moved = np.where(redrawn, rng.random(theta.shape), _reflect(theta + step))

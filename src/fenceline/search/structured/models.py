@@ -14,18 +14,25 @@ from fenceline.search.surrogates.look_model import LookModel
 from fenceline.search.surrogates.metric_model import MetricModel, informative
 from fenceline.search.surrogates.pipeline_gp import SharedProcess
 from fenceline.search.surrogates.pipeline_kernel import Part, Structure
+from fenceline.search.surrogates.rescaling_choice import LEAST, better_rescaling
 
 Array = NDArray[np.float64]
 
+_RESCALED = 1.25  # scales are chosen anew when there is a quarter more to learn from
 _LEAST = 10  # evaluations of a crowded algorithm that another model learns from, too
 
 
 class Models:
     """A model of the objective, one of each constraint, and one of where pipelines fail."""
 
-    def __init__(self, data: Data, *, transform: bool = True, looks: bool = False) -> None:
+    def __init__(
+        self, data: Data, *, transform: bool = True, looks: bool = False, rescale: bool = False
+    ) -> None:
         self.data = data
         self._looks = looks
+        # Slots of one module are compared crosswise, and looks have a model of their own.
+        self._rescale = rescale and not looks and data.problem.space.shapes is None
+        self._rescaled_at = 0
         kind = LookModel if looks else MetricModel
         self.structure = Structure(data.problem.space)
         self.lattice = Lattice(data.problem.space)
@@ -50,10 +57,27 @@ class Models:
         good = self.successful
         if self._looks:
             return self._fit_looks(good)
-        return (
-            self.objective.update(good, self.data.loss),
-            [m.update(good, y) for m, y in zip(self.constraints, self.data.excess.T, strict=True)],
-        )
+        processes = self._update(good)
+        if self._rescale and len(self.data.loss) >= max(_RESCALED * self._rescaled_at, LEAST):
+            self._rescaled_at = len(self.data.loss)
+            if self._learn_scales(processes):
+                processes = self._update(self.successful)
+        return processes[0], processes[1:]
+
+    def _update(self, good: list[Part]) -> list[SharedProcess]:
+        models, metrics = (self.objective, *self.constraints), (self.data.loss, *self.data.excess.T)
+        return [model.update(good, y) for model, y in zip(models, metrics, strict=True)]
+
+    def _learn_scales(self, processes: Sequence[SharedProcess]) -> bool:
+        """Choose the scale of every hyper-parameter anew; tell whether one has changed."""
+        scales, length_scales = better_rescaling(self.structure, processes)
+        if not length_scales:
+            return False
+        space = self.data.problem.space
+        self.structure, self.lattice = Structure(space, scales), Lattice(space, scales)
+        for model in (self.objective, *self.constraints, self.failure, self.elsewhere):
+            model.rescale(self.structure, length_scales)
+        return True
 
     def fit_without_crowd(self, crowd: Crowd) -> SharedProcess:
         """Return a process of the objective that one algorithm does not dominate.

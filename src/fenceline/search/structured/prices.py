@@ -53,7 +53,7 @@ def multipliers(models: Models, scales: Scales) -> Array | None:
         np.array(slopes).reshape(-1, len(columns)) / scales.constraints[:, None],
         data.excess[best] / scales.constraints,
         np.array([c.equality for c in data.problem.constraints], dtype=np.bool_),
-        theta[columns],
+        structure.rescaling(theta[columns], columns),
     )
 
 
@@ -64,20 +64,25 @@ def reals(space: Space, z: Choices) -> NDArray[np.intp]:
 
 
 def gradient(model: MetricModel, structure: Structure, z: Choices, theta: Array, y: float) -> Array:
-    """Return the slope of a metric, measured as `y`, along each active real hyper-parameter."""
+    """Return the slope of a metric, measured as `y`, along each active real hyper-parameter.
+
+    It is taken on the scale that was learnt; multipliers do not depend on that.
+    """
     columns = reals(structure.space, z)
     assert model.process is not None, "update() comes first"
     assert model.warp is not None
     low = np.repeat(theta[None], len(columns), axis=0)
     high = low.copy()
     rows = np.arange(len(columns))
-    low[rows, columns] = np.maximum(theta[columns] - _STEP, 0.0)
-    high[rows, columns] = np.minimum(theta[columns] + _STEP, 1.0)
+    scale = structure.rescaling
+    place = scale(theta[columns], columns)
+    below, above = np.maximum(place - _STEP, 0.0), np.minimum(place + _STEP, 1.0)
+    low[rows, columns] = scale.inverse(below, columns)
+    high[rows, columns] = scale.inverse(above, columns)
     both = np.tile(np.array(z, dtype=np.intp), (2 * len(columns), 1))
     means = model.process.predict_pipelines(structure.parts(both, np.vstack([low, high])))[0]
-    width = high[rows, columns] - low[rows, columns]
     rise = means[len(columns) :] - means[: len(columns)]
-    return np.asarray(rise / width / model.warp.slope(y))
+    return np.asarray(rise / (above - below) / model.warp.slope(y))
 
 
 def balance(

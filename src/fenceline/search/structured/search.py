@@ -76,12 +76,16 @@ class StructuredBO:
         Standard errors of a constrained metric that every third proposal keeps from its bound,
         where errors are known. An estimator derives it from the rows that it certifies on; 4.5 is
         right for a fifth of all rows.
+    rescale : bool
+        Learn on which scale each number acts: a logarithm from either end of its range, or as the
+        range was given.
     """
 
     search: Search = Search()  # noqa: RUF009 - frozen
     transform: bool = True
     failures: bool = True
     room: float = 4.5
+    rescale: bool = True
 
     def iterates(
         self, problem: Problem, evaluator: Evaluator, rng: np.random.Generator
@@ -89,7 +93,9 @@ class StructuredBO:
         """Run until the evaluator says that the budget is spent."""
         data = Data(problem, evaluator)
         seconds = evaluator.seconds_left if problem.fidelities else None
-        models = Models(data, transform=self.transform, looks=seconds is not None)
+        models = Models(
+            data, transform=self.transform, looks=seconds is not None, rescale=self.rescale
+        )
         rows = None if seconds is None else MultiFidelity(models, seconds)
         starts = deque(
             c for c in problem.starts or space_starts(problem.space) if problem.allows(c)

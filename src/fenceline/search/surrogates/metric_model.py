@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
 import numpy as np
@@ -48,6 +48,13 @@ class MetricModel:
         self._seen = n
         assert self.process is not None
         return self.process
+
+    def rescale(self, structure: Structure, length_scales: Mapping[int, float]) -> None:
+        """Learn everything anew on other scales, with these length scales (by column) to begin with."""
+        self.structure, self.process = structure, None
+        for start in self._starts.values():
+            for k, length_scale in length_scales.items():
+                start[k] = np.log(length_scale)
 
     def warped(self, value: float) -> float:
         """Return where a value of the metric lies for the process."""

@@ -23,6 +23,7 @@ import numpy as np
 from fenceline.problem.parameter import Categorical
 from fenceline.problem.space import Space
 from fenceline.search.surrogates.matern import Array, Indices, matern, matern_at
+from fenceline.search.surrogates.rescaling import Rescaling
 from fenceline.search.surrogates.slots import Slots
 
 # r: how much pipelines without a common algorithm still share in the interaction term.
@@ -55,6 +56,8 @@ class Structure:
     """How the pipelines of a space become parts, one per module."""
 
     space: Space
+    rescaling: Rescaling = Rescaling()  # noqa: RUF009 - frozen
+    """The scales that hyper-parameters are compared on: those of their ranges unless others were learnt."""
 
     def parts(self, z: Indices, theta: Array) -> list[Part]:
         """Encode whole pipelines; inactive coordinates of theta may be anything."""
@@ -63,7 +66,7 @@ class Structure:
     def part(self, i: int, algorithm: Indices, theta: Array) -> Part:
         """Encode one module. Features of algorithms that are not chosen are zero, and so never differ."""
         layout = self._layouts[i]
-        values = theta[:, layout.column]
+        values = self.rescaling(theta[:, layout.column], layout.column)
         one_hot = np.rint(values * layout.high) == layout.value
         features = np.where(layout.category, one_hot / np.sqrt(2.0), values - 0.5)
         return Part(algorithm, np.where(layout.algorithm == algorithm[:, None], features, 0.0))

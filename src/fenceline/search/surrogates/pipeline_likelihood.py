@@ -58,6 +58,12 @@ class LookAmplitudes:
         return kernel * (1.0 + self.ratio * discounts) + self.offset * discounts
 
 
+def length_scale_prior(beside: int) -> tuple[float, float]:
+    """Return centre and width of a length scale's logarithm, one of so many of an algorithm."""
+    median, width, _, _ = _PRIORS["length_scale"]
+    return float(np.log(median) + 0.5 * np.log(beside)), width
+
+
 def fit(
     structure: Structure,
     parts: Sequence[Part],
