@@ -88,7 +88,7 @@ class Seed:
             "folds": FOLDS,
             "simplest_us": self.simplest_us,
             "fences": [fence.name for fence in self.bounds.fences],
-            "ages": self.bounds.ages,
+            "ages": list(self.bounds.ages),
             "code": code_of("fenceline"),
         }
 

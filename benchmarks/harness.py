@@ -237,7 +237,7 @@ def run(job: Job) -> None:
             break
     outcome = {
         "ended": "seconds" if clock.elapsed >= job.seconds else result.ended,
-        "evaluations": count,
+        "evaluations": sum(t < job.seconds for t in clock.times),
         "iterations": iterations,
         "wall_seconds": round(time.perf_counter() - started, 3),
         "cpu_seconds": round(clock.elapsed, 3),
