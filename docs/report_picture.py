@@ -15,7 +15,7 @@ from fenceline import FencelineClassifier, data, metrics
 from fenceline.report import write_report
 
 PICTURE = Path(__file__).parent / "figures" / "report.png"
-WIDTH, HEIGHT = 1100, 1740
+WIDTH, HEIGHT = 1100, 1515
 FLAGS = (
     "--headless",
     "--no-sandbox",

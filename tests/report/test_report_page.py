@@ -300,6 +300,12 @@ def test_numbers_are_written_for_people(value, written):
     assert number(value) == written
 
 
+def test_fewer_digits_do_not_make_a_power_of_ten():
+    assert number(3567.8, 3) == "3568"
+    assert number(-184.2, 2) == "-184"
+    assert number(35.678, 3) == "35.7"
+
+
 def test_a_fitted_classifier_has_a_report(tmp_path):
     rng = np.random.default_rng(0)
     X = rng.normal(size=(240, 3))

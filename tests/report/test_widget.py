@@ -52,7 +52,7 @@ report_widget(search(20), title="a notebook's")
 """
     book = nbformat.v4.new_notebook(cells=[nbformat.v4.new_code_cell(source)])
     client = nbclient.NotebookClient(
-        book, timeout=120, resources={"metadata": {"path": str(tmp_path)}}
+        book, timeout=120, startup_timeout=240, resources={"metadata": {"path": str(tmp_path)}}
     )
     client.execute()
     [output] = [o for o in book.cells[0].outputs if o.output_type != "stream"]

@@ -152,7 +152,8 @@ def number(value: float | None, digits: int = 4) -> str:
         return "–"
     if abs(value) >= 10_000 or value == int(value):
         return f"{value:,.0f}" if abs(value) < 1e9 else f"{value:.{digits}g}"
-    return f"{value:.{digits}g}"
+    # 3,570 to three digits is 3570, not 3.57e+03.
+    return f"{value:.0f}" if abs(value) >= 10**digits else f"{value:.{digits}g}"
 
 
 def _line(c: Constraint, standing: Standing | None) -> Line:
