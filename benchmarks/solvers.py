@@ -303,12 +303,12 @@ def learners_table(runs: Sequence[Mapping[str, Any]]) -> str:
 def report(kept: Kept, learners: Sequence[Mapping[str, Any]]) -> str:
     """Return all tables."""
     functions, kinds = collect(kept, "classical"), collect(kept, "kinds")
-    parts = ["### Targets", verdict_table(verdicts(kept, learners))]
-    parts += ["### Classical functions", classical_table(functions)]
-    parts += ["### Kinds of problems, theta", kinds_table(kinds, "theta")]
-    parts += ["### Kinds of problems, z", kinds_table(kinds, "z")]
+    parts = ["## Targets", verdict_table(verdicts(kept, learners))]
+    parts += ["## Classical functions", classical_table(functions)]
+    parts += ["## Kinds of problems, theta", kinds_table(kinds, "theta")]
+    parts += ["## Kinds of problems, z", kinds_table(kinds, "z")]
     if learners:
-        parts += ["### Thirty learners", learners_table(learners)]
+        parts += ["## Thirty learners", learners_table(learners)]
     return "\n\n".join(parts) + "\n"
 
 
