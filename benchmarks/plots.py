@@ -47,8 +47,10 @@ def plot_incumbents(
     """Draw bands on two log axes; return the files written."""
     with plt.rc_context(STYLE):
         figure, axes = plt.subplots(figsize=(6.4, 4.4), layout="constrained")
-        for (name, band), colour in zip(bands.items(), COLOURS, strict=False):
-            line = "--" if band.dashed else "-"
+        for k, (name, band) in enumerate(bands.items()):
+            # Colours come round again, with another line: no curve is left out.
+            again, colour = k >= len(COLOURS), COLOURS[k % len(COLOURS)]
+            line = (":" if again else "--") if band.dashed else ("-." if again else "-")
             axes.plot(times, band.median, line, color=colour, label=name, linewidth=1.6)
             axes.fill_between(times, band.low, band.high, color=colour, alpha=0.12, linewidth=0)
         if optimum is not None:
