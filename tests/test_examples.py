@@ -34,6 +34,8 @@ import fenceline as fl
 space = fl.Space([fl.Module("m", [fl.Algorithm("a", {"x": fl.Real(0, 9)})])])
 measure = lambda c: {"loss": -c["m"].params["x"], "latency_us": 3 * c["m"].params["x"]}
 result = model = fl.minimize(fl.Problem(space, measure, constraints=["latency_us <= 10"]), evaluations=4)
+X = [[i % 7, i % 3] for i in range(60)]
+y = [i % 7 > 2 for i in range(60)]
 """,
 }
 # Interrupted and resumed at fixed counts; a fence that takes some searching to get inside.
