@@ -46,7 +46,12 @@ def test_help_and_completion_wait_for_nothing_heavy():
     assert found.stdout.splitlines()[-1] == "heavy:"
 
 
-def test_shell_completion_offers_the_commands():
+@pytest.mark.parametrize(
+    ("words", "offered"),
+    [("re", ["resume", "report"]), ("fit {table} --target l", ["label"])],
+)
+def test_a_shell_completes_commands_and_columns(words, offered, toy):
+    line = f"fenceline {words.format(table=toy)}"
     found = subprocess.run(
         [sys.executable, "-c", "from fenceline.cli import app; app(prog_name='fenceline')"],
         capture_output=True,
@@ -55,12 +60,12 @@ def test_shell_completion_offers_the_commands():
         check=False,
         env={
             "_FENCELINE_COMPLETE": "complete_bash",
-            "COMP_WORDS": "fenceline re",
-            "COMP_CWORD": "1",
+            "COMP_WORDS": line,
+            "COMP_CWORD": str(len(line.split()) - 1),
             "PATH": "/usr/bin",
         },
     )
-    assert found.stdout.split() == ["resume", "report"], found.stderr
+    assert found.stdout.split() == offered, found.stderr
 
 
 def test_report_is_written_anew(cli, finished, tmp_path):

@@ -110,6 +110,7 @@ def test_open_shows_the_report_or_prints_where_it_is(cli, finished, tmp_path, mo
 class Context:
     def __init__(self, **params):
         self.params = params
+        self.args = []
 
 
 def test_values_are_completed(toy, tmp_path):

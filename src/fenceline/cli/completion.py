@@ -18,7 +18,8 @@ _LONGEST_HEADER = 1_000_000
 
 def columns(context: typer.Context, incomplete: str) -> Iterator[str]:
     """Offer the columns of the table on the command line, from its first line alone."""
-    path = context.params.get("data")
+    # An option that still lacks its value ends the parsing before arguments are told apart.
+    path = context.params.get("data") or next(iter(context.args), None)
     if path is not None:
         yield from _beginning(_header(Path(path)), incomplete)
 
