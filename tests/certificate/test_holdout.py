@@ -12,25 +12,45 @@ def table(rows, positives, group_share=0.5):
     return Table(np.zeros((rows, 1)), y, "binary", {"g": group})
 
 
+def share(given, *fence):
+    named = {c.metric: metrics.as_metric(c) for c in fence}
+    return needed_share(given, named, fence)
+
+
 @pytest.mark.parametrize(
-    ("metric", "share"),
+    ("constraint", "expected"),
     [
-        (metrics.false_negative_rate(), 0.4),  # 900 positives
-        (metrics.false_positive_rate(), 400 / 2100),
-        (metrics.demographic_parity_difference("g"), 400 / 1500),
-        (metrics.equalized_odds_difference("g"), 0.4),
-        (metrics.latency_us(), 0.15),
+        (metrics.false_negative_rate() <= 0.1, 0.4),  # 900 positives
+        (metrics.false_positive_rate() <= 0.1, 400 / 2100),
+        (metrics.demographic_parity_difference("g") <= 0.1, 400 / 1500),
+        (metrics.equalized_odds_difference("g") <= 0.1, 0.4),
+        (metrics.latency_us() <= 100, 0.15),
     ],
 )
-def test_the_share_follows_from_the_rarest_cell(metric, share):
-    assert needed_share(table(3000, 900), [metric]) == pytest.approx(share)
+def test_the_share_follows_from_the_rarest_cell(constraint, expected):
+    assert share(table(3000, 900), constraint) == pytest.approx(expected)
 
 
 def test_the_most_demanding_metric_decides_and_large_tables_need_the_least_share():
-    both = [metrics.false_positive_rate(), metrics.false_negative_rate()]
-    assert needed_share(table(3000, 900), both) == 0.4
-    assert needed_share(table(100_000, 30_000), both) == 0.15
-    assert needed_share(table(200, 100), [metrics.size_mb()]) == 0.15
+    both = [metrics.false_positive_rate() <= 0.1, metrics.false_negative_rate() <= 0.1]
+    assert share(table(3000, 900), *both) == 0.4
+    assert share(table(100_000, 30_000), *both) == 0.15
+    assert share(table(200, 100), metrics.size_mb() <= 1) == 0.15
+
+
+@pytest.mark.parametrize(
+    ("constraint", "expected"),
+    [
+        (metrics.demographic_parity_difference("g") <= 0.2, 400 / 2500),
+        (metrics.demographic_parity_difference("g") <= 0.08, 625 / 2500),
+        (metrics.demographic_parity_difference("g") <= 0.01, 0.4),
+        (metrics.demographic_parity_difference("g") <= 0.0, 0.4),
+        (metrics.selection_rate_ratio("g") >= 0.8, 400 / 2500),
+        (metrics.selection_rate_ratio("g") >= 0.84, 625 / 2500),
+    ],
+)
+def test_closer_bounds_on_differences_between_groups_need_more_rows(constraint, expected):
+    assert share(table(5000, 2500), constraint) == pytest.approx(expected)
 
 
 def kept(given, **settings):

@@ -12,7 +12,7 @@ from statistics import NormalDist
 from typing import Literal, TypeAlias
 
 from fenceline.certificate.refits import GRACE_SECONDS, Finalist, Fitted, Refits
-from fenceline.certificate.selection import LOOKS, Selection, is_safe, risk_of_test
+from fenceline.certificate.selection import LOOKS, Selection, risk_of_test
 from fenceline.certificate.sequence import Option
 from fenceline.certificate.usefulness import dummy_objective, useful
 from fenceline.errors import MeasurementError
@@ -120,8 +120,7 @@ class Refit:
         """Test candidates from safe to bold, and return the best that passed.
 
         One that cannot be fitted makes room for the next. If none passes, then of those with the
-        best verdict the best that is safe enough, or the safest: a fence is stated in order to
-        hold. Ctrl-C returns the best so far.
+        best verdict the one with the best prospect. Ctrl-C returns the best so far.
 
         Parameters
         ----------
@@ -158,7 +157,7 @@ class Refit:
                 "The best pipelines failed when they were fitted on all rows of the search: "
                 f"{'; '.join(refits.failures)}. Drop such algorithms from the space."
             )
-        certified = [fitted for fitted in refits.tried if fitted.rank == 0]
+        certified = [f for f in refits.tried if f.rank == 0 and not f.faded]
         best = min(certified, key=lambda f: f.option.worth, default=None)
         best = best or min(refits.tried, key=_without_certificate)
         return Delivered(best, tuple(map(refits.finalist, _worth_telling(refits.tried))))
@@ -245,7 +244,6 @@ def _worth_telling(tried: Sequence[Fitted]) -> list[Fitted]:
     ]
 
 
-def _without_certificate(fitted: Fitted) -> tuple[int, bool, float, float]:
+def _without_certificate(fitted: Fitted) -> tuple[bool, int, float]:
     """Return by what to choose where nothing is certified; smaller is better."""
-    safe = is_safe(fitted)
-    return (fitted.rank, not safe, *(fitted.option.worth if safe else (-fitted.safety, 0.0)))
+    return fitted.faded, fitted.rank, -fitted.prospect

@@ -16,11 +16,15 @@ from fenceline.certificate.certify import (
     uncertified,
 )
 from fenceline.certificate.sequence import Option
+from fenceline.certificate.usefulness import KEPT
+from fenceline.metrics.metric import PipelineMetric
+from fenceline.metrics.scores import score
 from fenceline.metrics.trial import Rows, Trial
 from fenceline.pipelines.cross_validation import CrossValidation
 from fenceline.pipelines.ensemble import Candidate, Members, decide
 from fenceline.pipelines.fitting.thresholds import written_threshold
 from fenceline.pipelines.fold_readings import THRESHOLD
+from fenceline.pipelines.threshold_curve import BALANCE
 from fenceline.problem.configuration import Configuration
 from fenceline.problem.problem import Problem
 from fenceline.threads import one_thread
@@ -63,6 +67,18 @@ class Fitted:
     option: Option
     trial: Trial
     certificate: Certificate | None
+    unseen: float = math.nan
+    """What decided for it by the folds, its objective or its merit, on unseen rows; NaN where it is not known."""
+
+    @property
+    def faded(self) -> bool:
+        """Whether most of what it gained by the folds is not there on unseen rows.
+
+        The scores of a model that is fitted on all rows may lie elsewhere: one with a balanced
+        accuracy of 0.63 by the folds chose nearly everybody, and had 0.50.
+        """
+        lost = self.unseen - (self.option.merit or self.option.objective)
+        return lost > (1 - KEPT) * self.option.gain > 0
 
     @property
     def rank(self) -> int:
@@ -88,6 +104,15 @@ class Fitted:
             error = check.reach / self.certificate.reach * math.sqrt(share)
             rooms.append(room / error if error else math.copysign(math.inf, room))
         return min(rooms)
+
+    @property
+    def prospect(self) -> float:
+        """What is to be gained with one that is not certified: its gain, times the chance that the fence holds, squared.
+
+        A fence is stated in order to hold, so the chance counts twice; but a model that is next to
+        worthless is not worth a few more points of it.
+        """
+        return self.option.gain * NormalDist().cdf(self.safety) ** 2
 
 
 @dataclass
@@ -142,7 +167,7 @@ class Refits:
         certificate = self._certificate(option, trial)
         if self.outgrown and certificate is not None:
             certificate = replace(certificate, reason=certificate.reason or OUTGROWN)
-        self.tried[-1] = Fitted(option, trial, certificate)
+        self.tried[-1] = Fitted(option, trial, certificate, self._decisive(option, trial))
         return None if self.outgrown else self.tried[-1].rank == 0
 
     def look(self, option: Option, reason: str) -> None:
@@ -150,9 +175,9 @@ class Refits:
         trial = self.fitted(option)
         if trial is not None:
             found = self._certificate(option, trial)
-            self.tried.append(
-                Fitted(option, trial, found and replace(found, reason=found.reason or reason))
-            )
+            if found is not None:
+                found = replace(found, reason=found.reason or reason)
+            self.tried.append(Fitted(option, trial, found, self._decisive(option, trial)))
 
     def fitted(self, option: Option) -> Trial | None:
         """Fit an option, or decide anew with a pipeline that is fitted; None if it fails or time is short."""
@@ -187,12 +212,7 @@ class Refits:
     def finalist(self, fitted: Fitted) -> Finalist:
         """Return the record of one that was tried."""
         members = fitted.option.pipeline
-        value = math.nan
-        if len(fitted.trial.rows):
-            try:
-                value = self.measure.metrics[self.problem.objective].value(fitted.trial)
-            except Exception:  # not defined on few rows, say
-                value = math.nan
+        value = _value(self.measure.metrics[self.problem.objective], fitted.trial)
         return Finalist(
             members[0] if len(set(members)) == 1 else members,
             fitted.option.metrics.get(THRESHOLD),
@@ -201,6 +221,12 @@ class Refits:
             "feasible" if fitted.certificate is None else fitted.certificate.status,
             hasattr(fitted.trial.pipeline, "predict_proba"),
         )
+
+    def _decisive(self, option: Option, trial: Trial) -> float:
+        """Return on unseen rows what decided for an option by the folds."""
+        if option.merit:
+            return 1.0 - _value(score(BALANCE), trial)
+        return _value(self.measure.metrics[self.problem.objective], trial)
 
     def _outgrown(self, option: Option, trial: Trial) -> bool:
         """Read what the pipeline needs now, and tell whether that is beyond a bound."""
@@ -242,6 +268,16 @@ class Refits:
         if not self.problem.constraints:
             return None
         return uncertified(self.problem.constraints, option.metrics, reason)
+
+
+def _value(metric: PipelineMetric, trial: Trial) -> float:
+    """Return a metric of a trial; NaN where there are no rows, or where it is not defined on those there are."""
+    if not len(trial.rows):
+        return math.nan
+    try:
+        return metric.value(trial)
+    except Exception:
+        return math.nan
 
 
 def seconds_of_fit(candidate: Candidate, measure: CrossValidation) -> float:

@@ -73,7 +73,8 @@ class Selection:
         self, refits: Refits, candidates: Sequence[Candidate], inside: Sequence[Option]
     ) -> None:
         """Test a fixed sequence until one fails, then measure what else is worth knowing."""
-        passed = walk(self._line(refits, candidates, inside), refits.certified)
+        walk(self._line(refits, candidates, inside), refits.certified)
+        passed = [f.option for f in refits.tried if f.rank == 0 and not f.faded]
         if not passed:
             self._without_certificate(refits, inside)
             return
@@ -95,7 +96,7 @@ class Selection:
             if known is None and len(refits.tried) < LOOKS:
                 refits.look(best, FAILED_BEFORE)
                 known = _known(refits, best)
-            if known is not None and is_safe(known):
+            if known is not None and _is_safe(known):
                 return
         if not refits.tried:
             self.first_of(refits, sorted(inside, key=_safest, reverse=True))
@@ -104,7 +105,7 @@ class Selection:
     def _given_up(refits: Refits, option: Option) -> bool:
         """Tell whether an option could not be fitted, or is known not to be safe on unseen rows."""
         known = _known(refits, option)
-        return refits.failed(option) or (known is not None and not is_safe(known))
+        return refits.failed(option) or (known is not None and not _is_safe(known))
 
     def _line(
         self, refits: Refits, candidates: Sequence[Candidate], inside: Sequence[Option]
@@ -177,9 +178,9 @@ def risk_of_test(problem: Problem, confidence: float, joint: bool) -> float:
     return risk_of_each(confidence, statements)
 
 
-def is_safe(fitted: Fitted) -> bool:
-    """Tell whether one that is not certified is safe enough to be delivered for its objective."""
-    return fitted.safety >= SAFE_ERRORS
+def _is_safe(fitted: Fitted) -> bool:
+    """Tell whether one that is not certified is safe enough to look no further."""
+    return fitted.safety >= SAFE_ERRORS and not fitted.faded
 
 
 def _known(refits: Refits, option: Option) -> Fitted | None:

@@ -51,6 +51,8 @@ class Option:
     """The threshold, or each group's, where it is not that of the candidate itself."""
     merit: float = 0.0
     """What decides between thresholds where the objective only ranks; smaller is better."""
+    gain: float = 0.0
+    """What it is better by than an answer that is the same for every row."""
 
     @property
     def worth(self) -> tuple[float, float]:

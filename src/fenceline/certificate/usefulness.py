@@ -7,6 +7,7 @@ fences, and of no use to anybody.
 import contextlib
 import math
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
 
 import numpy as np
 from sklearn.base import clone
@@ -24,7 +25,7 @@ A nearest neighbour with a balanced accuracy of 0.51 was certified where 0.68 wa
 
 
 def useful(options: Sequence[Option], problem: Problem, dummy: float) -> list[Option]:
-    """Return the options that are worth certifying.
+    """Return the options that are worth certifying, with what they gain.
 
     Parameters
     ----------
@@ -41,13 +42,23 @@ def useful(options: Sequence[Option], problem: Problem, dummy: float) -> list[Op
     least = _kept(min(option.merit for option in options), 0.5)
     options = [option for option in options if option.merit <= least]
     if math.isinf(dummy):
-        return list(options)
+        # Nothing to compare with but each other.
+        return _with_gains(options, max(option.objective for option in options))
     enough = _kept(min(option.objective for option in options), dummy)
-    return [
+    found = [
         option
         for option in options
         if option.objective <= enough
         and option.objective + (option.candidate.error(problem.objective) or 0.0) < dummy
+    ]
+    return _with_gains(found, dummy)
+
+
+def _with_gains(options: Sequence[Option], dummy: float) -> list[Option]:
+    """Return options that know what they gain: by the objective, or where it only ranks by what decides."""
+    return [
+        replace(o, gain=0.5 - o.merit if o.merit else max(0.0, dummy - o.objective))
+        for o in options
     ]
 
 
