@@ -13,6 +13,7 @@ from fenceline.certificate.certify import Certificate, Check
 from fenceline.certificate.finalists import Refit, search_room
 from fenceline.certificate.sequence import Option
 from fenceline.errors import MeasurementError
+from fenceline.estimator.fence import objective_metric
 from fenceline.metrics import Table, Trial
 from fenceline.pipelines.ensemble import Candidate
 from fenceline.problem.parameter import Real
@@ -23,6 +24,7 @@ rng = np.random.default_rng(0)
 X = rng.normal(size=(160, 3))
 Y = (X[:, 0] + 0.3 * rng.normal(size=160) > 0).astype(int)
 FENCE = metrics.size_mb() <= 1
+LOSS = objective_metric("accuracy", "binary")
 
 
 def space(*models):
@@ -38,7 +40,7 @@ class Fits:
     """Stands for the measurement: every fit takes its place in a script."""
 
     script: list = field(default_factory=list)
-    metrics = {"size_mb": metrics.size_mb(), "loss": metrics.score("accuracy")}  # noqa: RUF012
+    metrics = {"size_mb": metrics.size_mb(), "loss": LOSS}  # noqa: RUF012
     random_state = 0
     folds = 2
     table = Table(X, Y, "binary")
