@@ -44,6 +44,10 @@ def test_near_miss_is_suggested():
     assert suggestion("latency", ["latency_us", "loss"]) == " Did you mean 'latency_us'?"
 
 
+def test_swapped_letters_are_put_back_in_order():
+    assert suggestion("mea", ["medae", "mae"]) == " Did you mean 'mae'?"
+
+
 def test_known_names_are_listed_when_none_is_near():
     assert suggestion("zzz", ["loss", "auc"]) == " Known: 'loss', 'auc'."
 

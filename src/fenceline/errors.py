@@ -136,7 +136,9 @@ class MissingDependencyError(FencelineError, ImportError):
 def suggestion(name: object, known: Iterable[str]) -> str:
     """Return " Did you mean 'x'?" or the list of known names, to end an error message with."""
     names = list(known)
-    close = get_close_matches(str(name), names, n=1, cutoff=0.6)
+    # Swapped letters are the likeliest slip, and count as two wrong ones below.
+    close = [n for n in names if sorted(n) == sorted(str(name))]
+    close = close or get_close_matches(str(name), names, n=1, cutoff=0.6)
     if close:
         return f" Did you mean {close[0]!r}?"
     return f" Known: {', '.join(map(repr, names))}." if names else ""

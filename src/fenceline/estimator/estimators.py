@@ -65,7 +65,8 @@ class FencelineClassifier(ClassifierMixin, FencelineEstimator):  # type: ignore[
         constraint holds".
     unseen : float or sequence of int, optional
         The share of rows kept from the search for the certificate, or their row numbers. By default
-        as many as the rarest group or class of the constrained metrics needs, 15 to 40 percent;
+        as many as the rarest group or class of the constrained metrics needs, 15 to 40 percent,
+        more for closer bounds on differences between groups;
         ``fit(..., unseen=(X, y))`` takes a second table instead.
     prefer : {"certainty", "objective"}
         Whether the model is the best that unseen rows certify, or the best by the folds with its
