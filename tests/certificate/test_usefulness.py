@@ -50,6 +50,21 @@ def test_thresholds_that_hardly_choose_anybody_are_of_no_use_where_the_objective
     assert kept(given, dummy=0.5) == [0.2]
 
 
+def test_where_every_threshold_is_worse_than_a_coin_nothing_is_of_use():
+    assert kept([option(0.6, merit=0.55)], dummy=math.inf) == []
+    assert kept([option(0.6, merit=0.55)], dummy=0.5) == []
+    assert kept([], dummy=0.5) == []
+
+
+def test_options_know_what_they_gain():
+    problem = Problem(SPACE, lambda c: {}, "loss", [metrics.size_mb() <= 1])
+    gains = [o.gain for o in useful([option(0.2), option(0.3)], problem, 0.5)]
+    assert gains == pytest.approx([0.3, 0.2])
+    # Without a dummy inside the best gains twice as much; where the objective ranks, what decides counts.
+    assert [o.gain for o in useful([option(2.0), option(9.0)], problem, math.inf)] == [14.0, 7.0]
+    assert [o.gain for o in useful([option(0.2, merit=0.3)], problem, 0.5)] == pytest.approx([0.2])
+
+
 @pytest.mark.parametrize(
     ("objective", "fence", "expected"),
     [

@@ -36,14 +36,15 @@ def useful(options: Sequence[Option], problem: Problem, dummy: float) -> list[Op
     dummy : float
         The objective of the best dummy inside the fence; infinite if none is.
     """
+    # A dummy's balanced accuracy is one half.
+    least = _kept(min((option.merit for option in options), default=0.5), 0.5)
+    options = [option for option in options if option.merit <= least]
     if not options:
         return []
-    # A dummy's balanced accuracy is one half.
-    least = _kept(min(option.merit for option in options), 0.5)
-    options = [option for option in options if option.merit <= least]
     if math.isinf(dummy):
-        # Nothing to compare with but each other.
-        return _with_gains(options, max(option.objective for option in options))
+        # Nothing to compare with but each other: say that the best gains twice what the weakest does.
+        losses = [option.objective for option in options]
+        return _with_gains(options, 2 * max(losses) - min(losses))
     enough = _kept(min(option.objective for option in options), dummy)
     found = [
         option
