@@ -229,6 +229,7 @@ def test_what_has_outgrown_its_bound_is_passed_over_and_others_leave_room_for_as
     inside = [with_room(c, r) for c, r in zip(given, (1, 2, 3), strict=True)]
     delivered = stage.best(given, inside)
     assert delivered.best.option.objective == 0.0
+    assert delivered.best.option.gain == 0.5
     assert delivered.best.certificate.status == "certified"
     assert [f.verdict for f in delivered.finalists] == ["infeasible", "certified"]
 

@@ -47,6 +47,7 @@ def test_the_most_demanding_metric_decides_and_large_tables_need_the_least_share
         (metrics.demographic_parity_difference("g") <= 0.0, 0.4),
         (metrics.selection_rate_ratio("g") >= 0.8, 400 / 2500),
         (metrics.selection_rate_ratio("g") >= 0.84, 625 / 2500),
+        (metrics.worst_group("accuracy", "g") >= 0.95, 400 / 1250),
     ],
 )
 def test_closer_bounds_on_differences_between_groups_need_more_rows(constraint, expected):

@@ -100,7 +100,7 @@ def needed_share(
 
 def _cell_rows(metric: PipelineMetric, constraint: Constraint) -> float:
     """Return how many rows the rarest cell should have, so that the bound can be certified at all."""
-    if metric.contrast == "none" or not metric.unit or constraint.equality:
+    if metric.contrast not in ("gap", "ratio") or not metric.unit or constraint.equality:
         return CELL_ROWS
     # A ratio of rates near one half moves twice as far as their difference.
     distance = constraint.bound if metric.contrast == "gap" else (1.0 - constraint.bound) / 2

@@ -3,7 +3,7 @@
 import math
 import time
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from statistics import NormalDist
 
 import numpy as np
@@ -125,13 +125,13 @@ class Selection:
             else:
                 return
             tried = {fitted.option.key for fitted in refits.tried}
-            keys = {option.key for option in inside} - tried
+            gains = {option.key: option.gain for option in inside if option.key not in tried}
             passed = [fitted.option.worth for fitted in refits.tried if fitted.rank == 0]
             best = min(passed, default=(math.inf, math.inf))
             left = [
-                option
+                replace(option, gain=gains[option.key])
                 for option in self.options(candidates, refits.growth)
-                if option.key in keys and option.worth < best
+                if option.key in gains and option.worth < best
             ]
 
     def _planned(self, inside: Sequence[Option]) -> list[Option]:
