@@ -311,7 +311,8 @@ class Dask:
                 with contextlib.suppress(EngineError):
                     self._client = _connect(self._address, 2.0)
             time.sleep(0.1)
-        self._place(max(1.0, min(until - time.monotonic(), self._left(PLACE_SECONDS))))
+        # As long as it takes: a cluster that has just come back is slow, and giving up ends the run.
+        self._place(self._left(PLACE_SECONDS))
         for ticket in [ticket for ticket in self._pending if ticket not in self._futures]:
             self._send(ticket)
 
