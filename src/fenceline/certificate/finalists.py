@@ -157,7 +157,7 @@ class Refit:
                 "The best pipelines failed when they were fitted on all rows of the search: "
                 f"{'; '.join(refits.failures)}. Drop such algorithms from the space."
             )
-        certified = [f for f in refits.tried if f.rank == 0 and not f.faded]
+        certified = [fitted for fitted in refits.tried if fitted.stands]
         best = min(certified, key=lambda f: f.option.worth, default=None)
         best = best or min(refits.tried, key=_without_certificate)
         return Delivered(best, tuple(map(refits.finalist, _worth_telling(refits.tried))))

@@ -81,6 +81,11 @@ class Fitted:
         return lost > (1 - KEPT) * self.option.gain > 0
 
     @property
+    def stands(self) -> bool:
+        """Whether it passed its test, and is still worth what it seemed to be."""
+        return self.rank == 0 and not self.faded
+
+    @property
     def rank(self) -> int:
         """0 if nothing better can be wished for."""
         return 0 if self.certificate is None else VERDICTS.index(self.certificate.status)

@@ -74,7 +74,7 @@ class Selection:
     ) -> None:
         """Test a fixed sequence until one fails, then measure what else is worth knowing."""
         walk(self._line(refits, candidates, inside), refits.certified)
-        passed = [f.option for f in refits.tried if f.rank == 0 and not f.faded]
+        passed = [fitted.option for fitted in refits.tried if fitted.stands]
         if not passed:
             self._without_certificate(refits, inside)
             return
