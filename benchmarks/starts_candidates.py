@@ -17,9 +17,10 @@ Pipeline: TypeAlias = dict[str, list[Any]]
 
 Params: TypeAlias = Mapping[str, Any]
 
-# Rate, iterations, leaves, rows of a leaf, penalty, columns: slower and longer, smaller, larger, more
-# regularised, and a few that are so small that they fit behind a fence on time.
+# Rate, iterations, leaves, rows of a leaf, penalty, columns: the library's own, slower and longer,
+# smaller, larger, more regularised, and a few that are so small that they fit behind a fence on time.
 _BOOSTING = (
+    (0.1, 100, 31, 20, 1e-3, 1.0),
     (0.05, 200, 31, 20, 1e-3, 1.0),
     (0.05, 300, 15, 20, 1.0, 1.0),
     (0.05, 400, 7, 20, 1.0, 0.5),
@@ -32,6 +33,21 @@ _BOOSTING = (
     (0.05, 600, 31, 10, 1.0, 0.5),
     (0.03, 300, 31, 50, 30.0, 0.7),
     (0.1, 100, 31, 5, 1e-3, 0.3),
+)
+# The same of those that stop by themselves: iterations are no more than a limit.
+_STOPPING = (
+    (0.05, 300, 15, 20, 1e-3, 0.5),
+    (0.1, 1000, 31, 20, 1e-3, 1.0),
+    (0.1, 1000, 31, 20, 1e-3, 0.3),
+    (0.05, 1000, 15, 20, 1e-3, 0.5),
+    (0.05, 1000, 31, 20, 1e-3, 0.5),
+    (0.02, 1000, 15, 20, 1e-3, 0.5),
+    (0.02, 1000, 31, 20, 1e-3, 0.5),
+    (0.05, 1000, 7, 20, 1.0, 0.5),
+    (0.1, 1000, 3, 20, 1e-3, 0.5),
+    (0.05, 1000, 63, 10, 1.0, 0.5),
+    (0.1, 1000, 127, 5, 1e-3, 0.5),
+    (0.05, 1000, 31, 50, 30.0, 0.3),
 )
 _BOOSTING_NAMES = (
     "learning_rate",
@@ -83,8 +99,7 @@ _STEP = 0.25
 def strong(pipeline: Pipeline) -> bool:
     """Tell whether a pipeline is worth measuring on many rows: neighbours and kernels are not."""
     model = pipeline["estimator"][0]
-    boosting = model == "HistGradientBoosting" and pipeline["encoder"][0] == "ordinal"
-    return boosting or model in ("ExtraTrees", "RandomForest", "MLP", "LogisticRegression", "Ridge")
+    return model not in ("KNeighbors", "KernelLogisticRegression", "KernelRidge", "DecisionTree")
 
 
 def candidates(task: Task) -> list[Pipeline]:
@@ -114,9 +129,11 @@ def _candidates(space: Space) -> Iterator[Pipeline]:
     yield made("target", "StandardScaler", linear)
     for encoder in ("ordinal", "onehot", "target"):
         yield made(encoder, "none", "HistGradientBoosting")
-    for values in _BOOSTING:
-        params = dict(zip(_BOOSTING_NAMES, values, strict=True))
-        yield made("ordinal", "none", "HistGradientBoosting", params)
+    for stops, settings in ((True, _STOPPING), (False, _BOOSTING)):
+        for values in settings:
+            named = dict(zip(_BOOSTING_NAMES, values, strict=True))
+            params = named | {"early_stopping": stops}
+            yield made("ordinal", "none", "HistGradientBoosting", params)
     for model, settings in _FORESTS.items():
         for params in settings:
             yield made("ordinal", "none", model, {**forest, **params})

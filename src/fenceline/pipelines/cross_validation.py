@@ -200,6 +200,7 @@ class CrossValidation:
             positive=None if table.task == "regression" else table.classes[-1],
             directions=self.directions,
             spare_rows=self._spares_rows(train),
+            rare_class=self._rare_class(train),
         )
         weights = None if table.weights is None else table.weights[train]
         fold = Fold(table.X, table.y[train], setting, self.preparation, weights, train, valid)
@@ -222,16 +223,19 @@ class CrossValidation:
         return Prefixes(self.cache_megabytes)
 
     def _spares_rows(self, train: Rows) -> bool:
-        """Tell whether models may keep some rows aside: there are many, and many of each class.
+        """Tell whether rows are so many that models keep some aside, unless told otherwise.
 
         A look is fitted as the full measurement will be.
         """
-        if max(len(train), len(self._looked_at[0])) < SPARING_ROWS:
-            return False
+        many = max(len(train), len(self._looked_at[0])) >= SPARING_ROWS
+        return many and not self._rare_class(train)
+
+    def _rare_class(self, train: Rows) -> bool:
+        """Tell whether a class has too few rows to keep some aside."""
         if self.table.task == "regression":
-            return True
+            return False
         sizes = np.bincount(self.table.target[train])
-        return int(sizes[sizes > 0].min()) >= FEWEST_OF_A_CLASS
+        return int(sizes[sizes > 0].min()) < FEWEST_OF_A_CLASS
 
     def _late(self, began: float, done: int) -> bool:
         """Tell whether one more fold like those that are done would take too long."""

@@ -17,7 +17,8 @@ MLP = {"depth": 2, "nodes": 16}
         ("HistGradientBoosting", "binary", True, True),
         ("HistGradientBoosting", "multiclass", True, True),
         ("HistGradientBoosting", "binary", False, False),
-        ("HistGradientBoosting", "regression", True, False),
+        ("HistGradientBoosting", "regression", True, True),
+        ("HistGradientBoosting", "regression", False, False),
     ],
 )
 def test_a_part_of_many_rows_tells_when_to_stop(algorithm, task, spare_rows, stops):
@@ -26,11 +27,34 @@ def test_a_part_of_many_rows_tells_when_to_stop(algorithm, task, spare_rows, sto
     assert model.early_stopping is stops
 
 
-def test_a_space_may_decide_about_early_stopping_itself():
-    setting = Setting("binary", 9999, 3, spare_rows=True)
-    model = make("MLP", MLP | {"early_stopping": False}, setting)
-    assert model.early_stopping is False
-    assert model.hidden_layer_sizes == (16, 16)
+@pytest.mark.parametrize(("algorithm", "params"), [("MLP", MLP), ("HistGradientBoosting", {})])
+@pytest.mark.parametrize("stops", [True, False])
+def test_a_space_may_decide_about_early_stopping_itself(algorithm, params, stops):
+    setting = Setting("binary", 9999, 3, spare_rows=not stops)
+    model = make(algorithm, params | {"early_stopping": stops}, setting)
+    assert model.early_stopping is stops
+
+
+def test_layers_of_a_network_have_as_many_nodes_each():
+    assert make("MLP", MLP, Setting("binary", 9999, 3)).hidden_layer_sizes == (16, 16)
+
+
+def test_boosting_does_not_stop_early_where_a_class_has_no_row_to_spare():
+    rng = np.random.default_rng(0)
+    X, y = rng.normal(size=(60, 2)), np.r_[np.zeros(59), 1]
+    setting = Setting("binary", 60, 2, rare_class=True)
+    model = make("HistGradientBoosting", {"early_stopping": True, "max_iter": 5}, setting)
+    assert model.fit(X, y).n_iter_ == 5
+
+
+@pytest.mark.parametrize("scale", [1e-6, 1.0, 1e6])
+def test_where_boosting_stops_does_not_depend_on_the_unit_of_the_numbers(scale):
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(400, 3))
+    y = scale * (X[:, 0] + 0.3 * rng.normal(size=400))
+    setting = Setting("regression", 400, 3)
+    model = make("HistGradientBoosting", {"early_stopping": True, "max_iter": 300}, setting)
+    assert 30 < model.fit(X, y).n_iter_ < 200
 
 
 @pytest.mark.parametrize(
