@@ -24,6 +24,9 @@ CLEARANCE = 4.0
 A test reaches 1.6 of them, the start of a sequence 4.1. A bound of 0.1 has them with 400 rows, and there more rows cost
 more than they brought: on 5,900 rows, 40 % instead of 15 % left a balanced accuracy of 0.680 instead of 0.685 on other rows,
 for want of rows to learn from. A bound of 0.035 has 1.4 of them with 400 rows: no model whatever can be certified."""
+ENOUGH_ROWS = 10_000
+"""Rows to search with, beyond which rows serve the certificate better: what a model still learns from a third more of them is
+less than what the wider error of a test costs (docs/decisions/0023), and a search of fewer rows measures more pipelines."""
 FEWEST_ROWS = 100
 """Fewer rows in all are too few to keep any from the search."""
 
@@ -62,7 +65,8 @@ def set_aside(
         Of the draw.
     unseen : float or array of int, optional
         The share to keep, or the rows themselves; by default as many as the rarest cell of the
-        constrained metrics needs, between 15 and 40 percent; closer bounds on differences need more.
+        constrained metrics needs, between 15 and 40 percent; closer bounds on differences need more,
+        and of a large table all that the search can do without.
     """
     rows = np.arange(len(table.y))
     if not constraints:
@@ -88,13 +92,14 @@ def set_aside(
 def needed_share(
     table: Table, metrics: Mapping[str, PipelineMetric], constraints: Sequence[Constraint]
 ) -> float:
-    """Return the share of rows with which the rarest cell of the metrics has enough rows."""
+    """Return the share of rows with which the rarest cell of the metrics has enough rows, and the search, too."""
     least, most = SHARES
     shares = [least]
     for constraint in constraints:
         metric = metrics[constraint.metric]
         if not metric.resource:
             shares.append(_cell_rows(metric, constraint) / _rarest_cell(table, metric))
+            shares.append(1.0 - ENOUGH_ROWS / len(table.y))
     return min(most, max(shares))
 
 
