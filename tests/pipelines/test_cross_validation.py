@@ -13,6 +13,7 @@ from fenceline import Problem, metrics, minimize
 from fenceline.errors import DefinitionError, MeasurementError
 from fenceline.metrics import Table
 from fenceline.pipelines import CrossValidation, drop, named_space, only, preparation
+from fenceline.problem.evaluation import Evaluation
 from fenceline.problem.parameter import Integer, Real
 from fenceline.problem.space import Algorithm, Module, Space
 
@@ -84,6 +85,17 @@ def test_folds_that_would_end_too_late_are_left_out_and_the_first_is_kept():
     assert (found["folds"], all_folds["folds"]) == (1, 3)
     assert found["loss(roc_auc)"] == all_folds.spreads["loss(roc_auc)"].parts[0]
     assert (hasty.parts, measuring(metrics.loss("roc_auc")).parts) == (3, 1)
+
+
+@pytest.mark.parametrize(
+    ("fits_after", "folds", "measured", "seconds"),
+    # A fold of three is fitted on two thirds of the rows, the last fit on all.
+    [(True, 3, 3.0, 1.5), (True, 3, 1.0, 4.5), (True, 0.3, 1.0, 6.0), (False, 3, 3.0, 0.0)],
+)
+def test_a_search_is_told_what_the_last_fit_of_its_best_takes(fits_after, folds, measured, seconds):
+    measure = measuring(folds=folds, fits_after=fits_after)
+    best = Evaluation(ONE, {"folds": measured}, 0.5, 0.0, seconds=3.0)
+    assert measure.seconds_after(best) == pytest.approx(seconds)
 
 
 def test_a_share_is_held_out_once():

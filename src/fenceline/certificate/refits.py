@@ -289,5 +289,4 @@ def seconds_of_fit(candidate: Candidate, measure: CrossValidation) -> float:
     """Return how long one fit on all rows of the search is likely to take, by what the folds took."""
     if candidate.trial is not None:
         return 0.0
-    folds = measure.folds if isinstance(measure.folds, int) else 2
-    return candidate.seconds / (candidate.folds or 1) * folds / (folds - 1)
+    return measure.seconds_of_fit(candidate.seconds, candidate.folds)

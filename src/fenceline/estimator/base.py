@@ -33,9 +33,9 @@ from fenceline.evaluation import Engine, Limits
 from fenceline.evaluation.evaluator import Progress
 from fenceline.metrics.metric import PipelineMetric
 from fenceline.metrics.trial import Grouping
-from fenceline.pipelines.cross_validation import Folds
 from fenceline.pipelines.fitting.group_thresholds import GroupThresholds, by_group
 from fenceline.pipelines.fitting.plain import plain
+from fenceline.pipelines.fold_checks import Folds
 from fenceline.problem.constraint import Constraint
 from fenceline.problem.space import Space
 
@@ -145,7 +145,7 @@ class FencelineEstimator(CallbackSupportMixin, BaseEstimator):  # type: ignore[m
         rows = set_aside(table, task.metrics, fence, task.folds, task.seed, task.unseen)
 
         budget = Budget.begin(self, certified_rows=len(table.y) if rows.unseen.size else 0)
-        measure = task.measure(rows.search, budget.fold_seconds)
+        measure = task.measure(rows.search, budget)
         problem = task.problem(measure)
         room = search_room(problem, *rows, self.confidence, self.joint)
         announcer = Announcer(self, X, y, sample_weight)

@@ -35,6 +35,8 @@ class Budget:
     """The user's, or one that keeps a slow pipeline from using up the budget."""
     inspection: float
     """Seconds for a look at what the model does, after everything else."""
+    reserved: float = 0.0
+    """Seconds between the search and the deadline, for the votes or the certificate."""
 
     @classmethod
     def begin(cls, estimator: Any, *, certified_rows: int = 0) -> "Budget":
@@ -61,7 +63,7 @@ class Budget:
         limits = estimator.limits
         if limits is None and isinstance(estimator.engine, str | None):  # others have their own
             limits = Limits(seconds=max(LONGEST_FLOOR, LONGEST_SHARE * (seconds - left)))
-        return cls(evaluations, seconds - left, deadline, limits, inspection)
+        return cls(evaluations, seconds - left, deadline, limits, inspection, left)
 
     @property
     def fold_seconds(self) -> float | None:

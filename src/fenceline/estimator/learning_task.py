@@ -10,6 +10,7 @@ import numpy as np
 from fenceline.errors import DefinitionError, SpaceError
 from fenceline.estimator import row_checks
 from fenceline.estimator import validation as check
+from fenceline.estimator.budget import Budget
 from fenceline.estimator.fence import fence, objective_metric
 from fenceline.estimator.second_table import Given
 from fenceline.metrics.custom import Custom
@@ -20,7 +21,7 @@ from fenceline.metrics.resources import warn_of_single_rows
 from fenceline.metrics.scorer_traits import for_numbers
 from fenceline.metrics.scores import Loss, Robustness
 from fenceline.metrics.trial import Grouping, Rows, Table, Task, reversed_order, take
-from fenceline.pipelines.cross_validation import CrossValidation, Folds
+from fenceline.pipelines.cross_validation import CrossValidation
 from fenceline.pipelines.fitting import encoders
 from fenceline.pipelines.fitting import group_weights as emphasis
 from fenceline.pipelines.fitting.group_thresholds import UNLAWFUL
@@ -32,6 +33,7 @@ from fenceline.pipelines.fitting.prepare import (
 )
 from fenceline.pipelines.fitting.thresholds import MODULE, THRESHOLD, searches_threshold
 from fenceline.pipelines.fitting.weights import check_weighable, weighable_only
+from fenceline.pipelines.fold_checks import Folds
 from fenceline.pipelines.spaces.catalogue import named_space
 from fenceline.pipelines.spaces.operators import Setting, make_middle
 from fenceline.pipelines.splitting import Splitting, is_splitter
@@ -80,7 +82,7 @@ class LearningTask:
     directions: tuple[int, ...] = ()
     """For each column, whether the model's own last class, or number, must grow or fall with it."""
 
-    def measure(self, search: Rows, fold_seconds: float | None = None) -> CrossValidation:
+    def measure(self, search: Rows, budget: Budget | None = None) -> CrossValidation:
         """Return what measures pipelines on some of the rows, or say that these are too few."""
         table = self.table.take(search)
         folds: Folds
@@ -99,7 +101,8 @@ class LearningTask:
             weighted_groups=self.weighted_groups,
             directions=self.directions,
             threshold_group=self.threshold_group,
-            fold_seconds=fold_seconds,
+            fold_seconds=None if budget is None else budget.fold_seconds,
+            fits_after=budget is not None and not budget.reserved,
         )
         row_checks.check_splits(measure)
         return measure

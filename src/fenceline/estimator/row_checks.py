@@ -12,7 +12,8 @@ from scipy import sparse
 
 from fenceline.errors import DefinitionError
 from fenceline.metrics.trial import Rows, find_group
-from fenceline.pipelines.cross_validation import CrossValidation, Folds
+from fenceline.pipelines.cross_validation import CrossValidation
+from fenceline.pipelines.fold_checks import Folds
 from fenceline.pipelines.splitting import Splitting
 
 

@@ -22,10 +22,10 @@ from sklearn.utils.validation import (
 from fenceline.errors import DefinitionError, suggestion
 from fenceline.metrics.trial import Task
 from fenceline.minimize import check_budget
-from fenceline.pipelines.cross_validation import check_folds
 from fenceline.pipelines.ensemble import check_ensemble
 from fenceline.pipelines.fitting.prepare import as_table
 from fenceline.pipelines.fitting.prepare_columns import to_dense
+from fenceline.pipelines.fold_checks import check_folds
 from fenceline.pipelines.splitting import is_splitter
 from fenceline.problem.space import Space
 

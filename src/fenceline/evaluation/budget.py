@@ -13,6 +13,8 @@ class Budget:
         """Evaluations; a look counts as its share of the rows."""
         self._evaluations = math.inf if evaluations is None else evaluations
         self._deadline = math.inf if seconds is None else self.started + seconds
+        self.reserved = 0.0
+        """Seconds that the run leaves for what is done with its answer."""
         # Who counts evaluations wants the same run again, and no clock can give that.
         self._clocked = evaluations is None and seconds is not None
 
@@ -24,7 +26,7 @@ class Budget:
     @property
     def timed_out(self) -> bool:
         """Whether no time is left."""
-        return time.perf_counter() >= self._deadline
+        return self.left == 0.0
 
     @property
     def elapsed(self) -> float:
@@ -36,7 +38,7 @@ class Budget:
         """Seconds that are left; None where there is no end to them."""
         if math.isinf(self._deadline):
             return None
-        return max(0.0, self._deadline - time.perf_counter())
+        return max(0.0, self._deadline - self.reserved - time.perf_counter())
 
     @property
     def told(self) -> float | None:

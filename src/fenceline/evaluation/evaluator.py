@@ -308,6 +308,8 @@ class RunEvaluator:
     def _file(self, evaluation: Evaluation) -> None:
         """Take in what was measured, and tell the callbacks."""
         self._known.file(evaluation)
+        if self._known.best is not None:
+            self.budget.reserved = self.problem.seconds_after(self._known.best)
         self.finished_at.append(self.budget.elapsed)
         progress = Progress(
             evaluation,

@@ -5,7 +5,7 @@ import warnings
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
-from typing import Any, ClassVar, TypeAlias
+from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -18,11 +18,13 @@ from fenceline.metrics.trial import Grouping, Rows, Table, Trial
 from fenceline.pipelines.fitting.group_weights import compared, emphasised, split_emphasis
 from fenceline.pipelines.fitting.prefix import Fold, Prefixes, fit_fold
 from fenceline.pipelines.fitting.thresholds import split_threshold
+from fenceline.pipelines.fold_checks import Folds, check_folds, check_group_sizes
 from fenceline.pipelines.fold_readings import THRESHOLD, FoldReadings
 from fenceline.pipelines.spaces.operators import Setting
 from fenceline.pipelines.subsets import MOST_VALIDATION_ROWS, shares, subset
 from fenceline.problem.configuration import Configuration
 from fenceline.problem.constraint import Constraint
+from fenceline.problem.evaluation import Evaluation
 from fenceline.problem.measurement import Measurement
 from fenceline.threads import one_thread
 
@@ -33,8 +35,6 @@ SPARING_ROWS = 3_000
 """From so many rows to fit on, models may keep some aside to know when to stop ..."""
 FEWEST_OF_A_CLASS = 20
 """... if there are so many of each class: a tenth of them is more than one."""
-
-Folds: TypeAlias = int | float | Sequence[tuple[Rows, Rows]]
 
 
 @dataclass(frozen=True)
@@ -81,6 +81,8 @@ class CrossValidation:
     fold_seconds : float, optional
         No fold is begun that is likely to end after so many seconds: what the folds before it showed
         is the measurement. So a slow pipeline on many rows is known by one fold, not by a timeout.
+    fits_after : bool
+        Whether the best pipeline is fitted once more after the search, within the same seconds.
     weighted_groups : tuple of pairs, optional
         Names and bins of the groups, crossed with each other, whose rows may count differently in
         fitting; by default those that the metrics compare.
@@ -99,6 +101,7 @@ class CrossValidation:
     directions: tuple[int, ...] = ()
     threshold_group: Grouping | None = None
     fold_seconds: float | None = field(default=None, repr=False)
+    fits_after: bool = field(default=False, repr=False)
 
     def __post_init__(self) -> None:
         for name, metric in self.metrics.items():
@@ -162,6 +165,17 @@ class CrossValidation:
     def parts(self) -> int:
         """How many times longer a pipeline may take in all than in the least that measures it."""
         return 1 if self.fold_seconds is None else len(self.splits)
+
+    def seconds_after(self, best: Evaluation) -> float:
+        """Return what the last fit is likely to take, on all rows, if the best pipeline has one."""
+        if not self.fits_after:
+            return 0.0
+        return self.seconds_of_fit(best.seconds, best.metrics.get("folds"))
+
+    def seconds_of_fit(self, seconds: float, folds: float | None) -> float:
+        """Return how long one fit on all rows is likely to take, by the seconds of some folds."""
+        whole = self.folds if isinstance(self.folds, int) else 2
+        return seconds / (folds or 1) * whole / (whole - 1)
 
     @cached_property
     def splits(self) -> list[tuple[Rows, Rows]]:
@@ -309,45 +323,3 @@ def strata(table: Table, metrics: Iterable[PipelineMetric], parts: int) -> NDArr
         if np.bincount(finer).min() >= parts:
             cells = finer.astype(np.intp)
     return cells
-
-
-def check_group_sizes(table: Table, metric: PipelineMetric, parts: int) -> None:
-    """Refuse groups that cannot be compared in every part of the rows."""
-    for grouping in metric.groupings:
-        labels, codes = table.grouping(*grouping)
-        for code, label in enumerate(labels):
-            members = codes == code
-            if members.sum() < parts:
-                raise DefinitionError(
-                    f"{metric.name}: group {label!r} has {members.sum()} rows, and {parts} parts of "
-                    "the data need one each; merge it with another group."
-                )
-            if not metric.ranks or table.task == "regression":
-                continue
-            sizes = np.bincount(table.target[members], minlength=len(table.classes))
-            if np.count_nonzero(sizes) < 2:
-                raise DefinitionError(
-                    f"{metric.name}: the rows of group {label!r} are all of one class, where the "
-                    "metric is not defined; merge it with another group."
-                )
-            if table.task == "binary" and sizes.min() < parts:
-                raise DefinitionError(
-                    f"{metric.name}: group {label!r} has {sizes.min()} rows of one class, and {parts} "
-                    "parts of the data need one each; merge it with another group."
-                )
-
-
-def check_folds(folds: object) -> None:
-    """Refuse a number of folds, or a share to hold out, that makes no sense."""
-    whole = isinstance(folds, int) and not isinstance(folds, bool) and folds >= 2
-    share = isinstance(folds, float) and 0 < folds < 1
-    pairs = isinstance(folds, list) and folds and all(_paired(fold) for fold in folds)
-    if not whole and not share and not pairs:
-        raise DefinitionError(
-            "cv must be a number of folds of at least 2, the share of rows to hold out, between 0 "
-            f"and 1, a list of pairs of row numbers, or a splitter of scikit-learn. Got {folds!r}."
-        )
-
-
-def _paired(fold: object) -> bool:
-    return isinstance(fold, tuple | list) and len(fold) == 2

@@ -146,6 +146,11 @@ class Problem:
         """In how many parts a measurement is made, if it ends by itself where time is short; else 1."""
         return int(getattr(self.measure, "parts", 1))
 
+    def seconds_after(self, best: Evaluation) -> float:
+        """Return what a run leaves of its seconds for what is done with its answer: one more fit, say."""
+        told = getattr(self.measure, "seconds_after", None)
+        return 0.0 if told is None else float(told(best))
+
     @property
     def _rules(self) -> tuple[Rule, ...]:
         assert isinstance(self.allowed, tuple)
