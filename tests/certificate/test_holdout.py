@@ -31,11 +31,20 @@ def test_the_share_follows_from_the_rarest_cell(constraint, expected):
     assert share(table(3000, 900), constraint) == pytest.approx(expected)
 
 
-def test_the_most_demanding_metric_decides_and_large_tables_need_the_least_share():
+def test_the_most_demanding_metric_decides():
     both = [metrics.false_positive_rate() <= 0.1, metrics.false_negative_rate() <= 0.1]
     assert share(table(3000, 900), *both) == 0.4
-    assert share(table(100_000, 30_000), *both) == 0.15
     assert share(table(200, 100), metrics.size_mb() <= 1) == 0.15
+
+
+@pytest.mark.parametrize(
+    ("rows", "expected"), [(10_000, 0.15), (12_500, 0.2), (16_000, 0.375), (100_000, 0.4)]
+)
+def test_the_certificate_has_what_the_search_of_a_large_table_can_do_without(rows, expected):
+    rate = metrics.false_positive_rate() <= 0.1
+    assert share(table(rows, rows // 2), rate) == pytest.approx(expected)
+    # The clock is as sure on few rows.
+    assert share(table(rows, rows // 2), metrics.size_mb() <= 1) == 0.15
 
 
 @pytest.mark.parametrize(

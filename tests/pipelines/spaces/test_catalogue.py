@@ -194,11 +194,10 @@ def test_the_first_pipeline_of_the_default_space_is_plain_logistic_regression():
     assert first["estimator"].params == {"C": pytest.approx(1.0), "class_weight": None}
 
 
-def test_boosting_starts_from_what_its_library_sets_by_default():
-    (boosting,) = (
-        a for a in named_space("default").modules[-1].algorithms if a.name == "HistGradientBoosting"
-    )
-    library = make(boosting.name, {}, Setting("binary", 100, 10)).get_params()
-    # No regularisation at all is out of reach on a logarithmic scale; the least there is comes next.
-    expected = {name: library[name] for name in boosting.params} | {"l2_regularization": 1e-3}
-    assert boosting.start == expected
+@pytest.mark.parametrize(("task", "trees"), [("binary", 300), ("regression", 1000)])
+def test_boosting_starts_with_as_many_trees_as_it_takes(task, trees):
+    algorithms = named_space("default", task).modules[-1].algorithms
+    (boosting,) = (a for a in algorithms if a.name == "HistGradientBoosting")
+    made = make(boosting.name, boosting.start, Setting(task, 1000, 10))
+    assert made.early_stopping is True
+    assert made.max_iter == trees

@@ -59,7 +59,7 @@ def models(found) -> list[str]:
 @pytest.mark.usefixtures("_small")
 class TestAPortfolio:
     def test_begins_with_the_booster_at_its_start_and_then_goes_by_what_each_adds(self):
-        order = ["HistGradientBoosting100", "ExtraTrees", "KNeighbors", "HistGradientBoosting20"]
+        order = ["HistGradientBoosting300", "ExtraTrees", "KNeighbors", "HistGradientBoosting20"]
         assert models(portfolio(SPACE, "binary")) == order
 
     def test_is_another_when_a_table_is_left_out(self):
@@ -74,7 +74,7 @@ class TestAPortfolio:
             portfolio(drop(SPACE, "estimator", "KNeighbors"), "binary")
         )
         narrow = restrict(SPACE, "estimator", "HistGradientBoosting", max_iter=Integer(10, 50))
-        assert "HistGradientBoosting100" not in models(portfolio(narrow, "binary"))
+        assert "HistGradientBoosting300" not in models(portfolio(narrow, "binary"))
         assert "HistGradientBoosting20" in models(portfolio(narrow, "binary"))
         scaled = only(SPACE, "scaler", "StandardScaler")
         assert portfolio(scaled, "binary") == []
@@ -82,7 +82,7 @@ class TestAPortfolio:
     def test_encodes_as_was_learnt_where_there_are_categories(self):
         encoder = Module("encoder", [Algorithm(n) for n in ("onehot", "ordinal", "target")])
         found = portfolio(Space([encoder, *SPACE.modules]), "binary")
-        assert [c["encoder"].algorithm for c in found if "100" in models([c])[0]] == [
+        assert [c["encoder"].algorithm for c in found if "300" in models([c])[0]] == [
             "ordinal",
             "onehot",
         ]
@@ -114,7 +114,7 @@ class TestAPortfolio:
         assert weights == ["Reweighing", "Reweighing", "none", "Reweighing", "none"]
         strengths = [found[i]["emphasis"].params["strength"] for i in (0, 1, 3)]
         assert strengths == pytest.approx([1.0, 1.5, 0.5])
-        assert {models([c])[0] for c in found[:4]} == {"HistGradientBoosting100"}
+        assert {models([c])[0] for c in found[:4]} == {"HistGradientBoosting300"}
 
 
 @pytest.mark.usefixtures("_small")
@@ -124,7 +124,7 @@ class TestStarts:
         last = SPACE.modules[-1]
         space = Space([*SPACE.modules[:-1], Module(last.name, [*last.algorithms, svc])])
         found = starts(space, "binary", 2000)
-        assert models(found)[0] == "HistGradientBoosting100"
+        assert models(found)[0] == "HistGradientBoosting300"
         assert "sklearn.svm.LinearSVC" in models(found)[1:6]
         assert "sklearn.svm.LinearSVC" not in models(starts(SPACE, "binary", 2000))
 
