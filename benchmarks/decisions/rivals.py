@@ -151,7 +151,9 @@ class _Told:
     def __call__(
         self, X_val: Any, y_val: Any, estimator: Any, labels: Any, *_: Any, **__: Any
     ) -> tuple[float, Mapping[str, float]]:
-        truth, groups = np.asarray(y_val).astype(bool), np.asarray(X_val[_GROUP]).astype(str)
+        truth = np.asarray(y_val).astype(bool)
+        # FLAML leaves out a column with one value: the group of a table without groups.
+        groups = np.asarray(X_val.get(_GROUP, np.zeros(len(truth)))).astype(str)
         chosen = np.asarray(estimator.predict(X_val)).astype(bool)
         extras = {}
         for bound in self.fence:

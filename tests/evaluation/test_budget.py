@@ -3,7 +3,6 @@ import time
 import pytest
 
 import fenceline as fl
-
 from fenceline.evaluation.budget import Budget
 
 

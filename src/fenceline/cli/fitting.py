@@ -51,6 +51,7 @@ def fit(
     prefer: options.Prefer = None,
     group_thresholds: options.GroupThresholds = False,
     ensemble: options.Ensemble = None,
+    fold_votes: options.FoldVotes = None,
     out: Annotated[
         Path | None,
         typer.Option(
@@ -101,6 +102,7 @@ def fit(
         prefer=prefer,
         group_thresholds=group_thresholds or None,
         ensemble=ensemble,
+        fold_votes=fold_votes,
     )
     if settings.seconds is None and settings.evaluations is None:
         from fenceline.estimator.budget import DEFAULT_SECONDS
@@ -253,6 +255,7 @@ def make_model(settings: Settings, constraints: list[Constraint], **more: Any) -
         engine=settings.engine,
         limits=parse_limits(settings.limits),
         ensemble=settings.ensemble,
+        fold_votes=settings.fold_votes,
         positive=settings.positive,
         monotone=parse_monotone(settings.monotone),
         **more,

@@ -146,6 +146,14 @@ GroupThresholds = Annotated[
         help="A decision threshold of its own for each group that the fence compares. Unlawful in some uses.",
     ),
 ]
+FoldVotes = Annotated[
+    bool | None,
+    typer.Option(
+        "--fold-votes/--no-fold-votes",
+        help="Fit the model once without each fold, and let these fits vote; by default where groups are compared and speed and size are free.",
+        show_default=False,
+    ),
+]
 Ensemble = Annotated[
     int | None,
     typer.Option(

@@ -87,6 +87,7 @@ class FitRecord:
                     }
                     for configuration, votes in subject.members.items()
                 ],
+                "fits": subject.fits,
                 "threshold": subject.threshold,
                 "constraints": [
                     {

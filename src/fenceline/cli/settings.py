@@ -53,6 +53,7 @@ class Settings:
     prefer: str | None = None
     group_thresholds: bool = False
     ensemble: int | None = None
+    fold_votes: bool | None = None
     sha256: str | None = None
     """Of the table's file, so that a run is never repeated on other data unnoticed."""
 

@@ -72,6 +72,8 @@ def answer(console: Console, summary: dict[str, Any], directory: Path) -> None:
                 say(console, f"  votes: {member['votes']}")
             for module, choice in member["configuration"].items():
                 say(console, f"  {module}: {Choice(*choice)}")
+        if summary.get("fits", 1) > 1:
+            say(console, f"  fits: {summary['fits']} that vote, one without each fold")
         if summary.get("threshold"):  # runs of older versions have none
             say(console, f"  threshold: {summary['threshold']}")
     if summary["constraints"]:

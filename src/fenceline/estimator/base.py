@@ -2,7 +2,6 @@
 
 import warnings
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import replace
 from pathlib import Path
 from typing import Any, Literal, Self
 
@@ -36,6 +35,7 @@ from fenceline.metrics.trial import Grouping
 from fenceline.pipelines.fitting.group_thresholds import GroupThresholds, by_group
 from fenceline.pipelines.fitting.plain import plain
 from fenceline.pipelines.fold_checks import Folds
+from fenceline.pipelines.fold_votes import fitting
 from fenceline.problem.constraint import Constraint
 from fenceline.problem.space import Space
 
@@ -70,6 +70,7 @@ class FencelineEstimator(CallbackSupportMixin, BaseEstimator):  # type: ignore[m
         search_emphasis: bool = True,
         group_thresholds: bool = False,
         ensemble: int | None = None,
+        fold_votes: bool | None = None,
         positive: Any = None,
         monotone: Mapping[Any, int] | None = None,
         engine: str | Engine | None = None,
@@ -96,6 +97,7 @@ class FencelineEstimator(CallbackSupportMixin, BaseEstimator):  # type: ignore[m
         self.search_emphasis = search_emphasis
         self.group_thresholds = group_thresholds
         self.ensemble = ensemble
+        self.fold_votes = fold_votes
         self.positive = positive
         self.monotone = monotone
         self.engine = engine
@@ -151,7 +153,9 @@ class FencelineEstimator(CallbackSupportMixin, BaseEstimator):  # type: ignore[m
         announcer = Announcer(self, X, y, sample_weight)
         self.result_ = search(self, problem, measure, budget, room, announcer)
 
-        whole = replace(measure, table=table)
+        # Pipelines that vote with each other do not vote with themselves.
+        votes = False if self.ensemble else self.fold_votes
+        whole = fitting(measure, table, rows.search, votes)
         refit = Refit(
             problem, whole, *rows, self.confidence, budget.deadline, self.joint, self.prefer
         )

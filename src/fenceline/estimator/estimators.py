@@ -90,6 +90,11 @@ class FencelineClassifier(ClassifierMixin, FencelineEstimator):  # type: ignore[
         How many votes a committee of pipelines may have. It is chosen among the feasible ones, and
         kept only if it is feasible as a whole and better than the best alone; a quarter of
         `seconds` is spent on it. 0 or None looks for a single pipeline.
+    fold_votes : bool, optional
+        Whether the pipeline that is delivered is fitted once without each fold of the search, and
+        these fits vote, instead of once on all rows. The folds have measured just these fits, so
+        that a certificate is likelier; the model is as many times larger and slower. By default
+        where a constraint compares groups and none bounds time, size or memory.
     positive : label, optional
         Which of two classes is the positive one: the one that precision, recall, error rates,
         shares selected and the threshold are about. By default the last in order.
@@ -109,7 +114,7 @@ class FencelineClassifier(ClassifierMixin, FencelineEstimator):  # type: ignore[
     Attributes
     ----------
     best_pipeline_ : Pipeline
-        Plain scikit-learn, fitted; with `ensemble` it may be a voter of several.
+        Plain scikit-learn, fitted; with `ensemble` or `fold_votes` it may be a voter of several.
     best_metrics_ : dict
         What cross-validation measured of it.
     best_configuration_ : Configuration

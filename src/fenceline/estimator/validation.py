@@ -64,10 +64,29 @@ def check_settings(estimator: Any) -> None:
         if not isinstance(given, bool | np.bool_):
             raise DefinitionError(f"{name} must be True or False. Got {given!r}.")
 
+    _check_fold_votes(estimator)
     if not isinstance(estimator.run_dir, str | PathLike | None):
         raise DefinitionError(f"run_dir must be a path. Got {estimator.run_dir!r}.")
     if estimator.evaluations is not None or estimator.seconds is not None:
         check_budget(estimator.evaluations, estimator.seconds)
+
+
+def _check_fold_votes(estimator: Any) -> None:
+    if not isinstance(estimator.fold_votes, bool | np.bool_ | None):
+        raise DefinitionError(
+            f"fold_votes must be True, False or None. Got {estimator.fold_votes!r}."
+        )
+    if not estimator.fold_votes:
+        return
+    if estimator.ensemble:
+        raise DefinitionError(
+            f"fold_votes=True lets fits of one pipeline vote, and ensemble={estimator.ensemble} several "
+            "pipelines; leave out one of the two."
+        )
+    if not isinstance(estimator.cv, int):
+        raise DefinitionError(
+            f"fold_votes=True needs a number of folds as cv. Got cv={short(estimator.cv)}; use cv=3, say."
+        )
 
 
 def seed(random_state: Any) -> int:

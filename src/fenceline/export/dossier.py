@@ -41,7 +41,7 @@ _SHOWN_SETTINGS = (
         "random_state",
         "confidence",
     ),
-    *("unseen", "prefer", "search_threshold", "search_emphasis", "ensemble"),
+    *("unseen", "prefer", "search_threshold", "search_emphasis", "ensemble", "fold_votes"),
 )
 
 

@@ -25,6 +25,10 @@ def pipeline(subject: Subject) -> list[Block]:
         if len(subject.members) > 1:
             rows.insert(0, ["votes", str(votes)])
         blocks.append(Table(["step", "choice"], rows))
+    if subject.fits > 1:
+        blocks.append(
+            Sentences(f"It was fitted {subject.fits} times, once without each fold; the fits vote.")
+        )
     if subject.threshold:
         blocks.append(Sentences(f"Decisions change at {subject.threshold}."))
     return blocks

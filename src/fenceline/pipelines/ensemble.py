@@ -165,12 +165,17 @@ def assemble(
 def together(members: Members, trials: Mapping[Configuration, Trial]) -> Trial:
     """Return the trial of all members, from the trials of each."""
     votes = Counter(members)
-    first = trials[members[0]]
     if len(votes) == 1:
-        return first
-    pipelines = [trials[m].pipeline for m in votes]
-    voter = _decided(_vote(first.table, pipelines, list(votes.values())), members, first.table)
-    return _same_rows(first, voter, sum(trials[m].train_seconds for m in votes))
+        return trials[members[0]]
+    return voting([trials[m] for m in votes], list(votes.values()), members)
+
+
+def voting(trials: Sequence[Trial], votes: Sequence[int], members: Members) -> Trial:
+    """Return the trial of fitted pipelines that vote, from the trials of each on the same rows."""
+    first = trials[0]
+    voter = _vote(first.table, [trial.pipeline for trial in trials], votes)
+    seconds = sum(trial.train_seconds for trial in trials)
+    return _same_rows(first, _decided(voter, members, first.table), seconds)
 
 
 @dataclass(frozen=True)
@@ -193,7 +198,7 @@ class _Jury(CrossValidation):
             trials.append(self.trial(configuration, train, valid))
             if time.monotonic() > deadline:
                 return
-        if all(map(_can_vote, trials)):
+        if all(map(can_vote, trials)):
             for trial, others in zip(trials, zip(*self.fitted.values(), strict=True), strict=False):
                 trial.X = others[0].X  # the same rows for all, so that answers can be recalled
             self.fitted[configuration] = trials
@@ -328,7 +333,8 @@ def _mean_threshold(members: Members) -> float | None:
     return float(np.mean(odds)) if odds else None
 
 
-def _can_vote(trial: Trial) -> bool:
+def can_vote(trial: Trial) -> bool:
+    """Tell whether a fitted pipeline has an opinion on every class."""
     if trial.table.task == "regression":
         return True
     known = getattr(trial.pipeline, "classes_", ())

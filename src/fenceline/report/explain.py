@@ -88,6 +88,8 @@ class Explanation:
     certificate: tuple[str, ...]
     threshold: str | None = None
     """Where the model decides between two classes, if that was computed."""
+    fits: int = 1
+    """How many fits of the one pipeline vote, each made without one fold."""
 
     def to_dict(self) -> dict[str, Any]:
         """Return the facts in JSON's types."""
@@ -120,6 +122,8 @@ class Explanation:
             yield self.message
             return
         yield self.pipeline
+        if self.fits > 1:
+            yield f"was fitted {self.fits} times, once without each fold; the fits vote."
         if self.threshold is not None:
             yield f"decides at {self.threshold}, computed from the scores of the folds."
         assert self.value is not None
@@ -244,6 +248,7 @@ def explain(
         sum(e.status == "cancelled" for e in result.evaluations),
         tuple(_sureness(certificate, subject, problem, found)),
         subject.threshold if found else None,
+        subject.fits,
     )
 
 

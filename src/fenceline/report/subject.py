@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 from fenceline.errors import DefinitionError
 from fenceline.pipelines.fitting.thresholds import describe_threshold
 from fenceline.pipelines.fold_readings import THRESHOLD
+from fenceline.pipelines.fold_votes import voters
 from fenceline.problem.configuration import Configuration
 from fenceline.problem.evaluation import Evaluation
 from fenceline.problem.objective import NamedScore, named
@@ -100,6 +101,11 @@ class Subject:
         if log_odds is None or self.pipeline is None:
             return None
         return describe_threshold(self.pipeline, log_odds)
+
+    @property
+    def fits(self) -> int:
+        """How many fits of the one pipeline vote, each made without one fold; 1 if it was fitted once."""
+        return voters(self.pipeline) if len(self.members) == 1 else 1
 
     @property
     def standings(self) -> tuple[Standing, ...]:
