@@ -45,7 +45,7 @@ def fitting(
 def votes_help(measure: CrossValidation) -> bool:
     """Tell whether a test of the fence gains from votes, and no bound loses by them.
 
-    With bounds on rates alone, one fit was better: in 6 of 9 searches, most of them on few and clean rows.
+    With bounds on rates alone, one fit was better: in 14 of 25 searches, and by .007 on average.
     """
     bounded = [measure.metrics[constraint.metric] for constraint in measure.constraints]
     return (
