@@ -45,6 +45,9 @@ class Fits:
     folds = 2
     table = Table(X, Y, "binary")
 
+    def seconds_of_fit(self, seconds, folds):
+        return 2 * seconds / (folds or 1)
+
     def trial(self, configuration, train, valid):
         step = self.script.pop(0)
         if isinstance(step, BaseException):

@@ -113,7 +113,9 @@ def test_decisions_are_what_is_timed_where_their_threshold_was_searched():
 )
 def test_the_threshold_is_computed_where_decisions_matter(objective, constraints, matters):
     groups = {"g": np.arange(600) % 2}
-    model = FencelineClassifier(objective, constraints, SPACE, evaluations=1, cv=2)
+    model = FencelineClassifier(
+        objective, constraints, SPACE, evaluations=1, cv=2, fold_votes=False
+    )
     model.fit(X, LABELS, groups=groups)
     assert not searches_threshold(model.result_.problem.space)
     assert ("threshold" in model.best_metrics_) == matters
