@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Protocol
@@ -68,9 +69,9 @@ class Chance:
 
     def log(self, mean: Array, sd: Array) -> Array:
         """Return its logarithm, exact far into the tails on either side."""
-        if np.isneginf(self.low):
+        if self.low == -math.inf:
             return log_probability_below(mean, sd, self.high)
-        if np.isposinf(self.high):
+        if self.high == math.inf:
             return log_probability_below(-mean, sd, -self.low)
         inside, outside = log_ndtr((self.high - mean) / sd), log_ndtr((self.low - mean) / sd)
         return np.asarray(inside + np.log1p(-np.exp(np.minimum(outside - inside, -1e-16))))

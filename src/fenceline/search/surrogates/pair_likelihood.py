@@ -77,7 +77,9 @@ def _explain(pairs: Pairs, kernel: Array, diagonal: Array, z: Array) -> tuple[fl
     value, alpha = explained(factor, z)
     # LAPACK fills one triangle of the inverse only, which is all that pairs need.
     inverse = dpotri(factor, lower=1, overwrite_c=1)[0]
-    by_pair = inverse[pairs.second, pairs.first] - alpha[pairs.first] * alpha[pairs.second]
+    # It is laid out column by column, so that its transpose can be read like any other matrix.
+    by_pair = inverse.T.ravel()[pairs.flat]
+    by_pair -= np.multiply.outer(alpha, alpha).ravel()[pairs.flat]
     return value, by_pair, 0.5 * (inverse.diagonal() - alpha * alpha)
 
 

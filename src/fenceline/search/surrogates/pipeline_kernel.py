@@ -16,7 +16,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, lru_cache
 
 import numpy as np
 
@@ -182,12 +182,18 @@ def effects_of(
     squared += np.einsum("ij,ij->i", A, A)[:, None]
     squared += np.einsum("ij,ij->i", B, B)
     # Most pairs have no algorithm in common: only the others are worth an exponential.
-    same = np.flatnonzero(np.equal.outer(left.algorithm, right.algorithm))
+    same = _alike(left, right)
     correlation = matern_at(5.0 * np.maximum(squared.ravel()[same], 0.0))[0]
     term, factor = np.zeros(squared.shape), np.full(squared.shape, APART)
     term.ravel()[same] = amplitudes.constant[i] + amplitudes.matern[i] * correlation
-    factor.ravel()[same] += (1.0 - APART) * correlation
+    factor.ravel()[same] = APART + (1.0 - APART) * correlation
     return term, factor
+
+
+@lru_cache(maxsize=4)
+def _alike(left: Part, right: Part) -> Indices:
+    """Return which pairs have the algorithm in common; kept, for every metric asks about the same ones."""
+    return np.flatnonzero(np.equal.outer(left.algorithm, right.algorithm))
 
 
 def assemble(amplitudes: Amplitudes, effects: Sequence[tuple[Array, Array]]) -> Array:
