@@ -19,6 +19,7 @@ from fenceline.search.surrogates.pipeline_kernel import (
 )
 
 JITTER = 1e-10
+_BAND = 64  # rows of a triangle at a time: fewer zeros against more products
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,7 +40,7 @@ class SharedProcess:
 
     def predict(self, cross: Array) -> tuple[Array, Array]:
         """Return mean and standard deviation from kernel rows, as :func:`structure.assemble` makes them."""
-        white = cross @ self.whitener.T
+        white = _whitened(cross, self.whitener)
         left = self.amplitudes.prior_variance - np.einsum("ij,ij->i", white, white)
         return self.constant + cross @ self.weights, np.sqrt(np.maximum(left, 1e-12))
 
@@ -87,6 +88,18 @@ def condition(
     whitener = inverse_factor(_kernel(structure, amplitudes, parts))
     constant, weights = profile(whitener, z)
     return SharedProcess(structure, amplitudes, tuple(parts), z, whitener, constant, weights)
+
+
+def _whitened(cross: Array, whitener: Array) -> Array:
+    """Return cross @ whitener.T without most of the zeros that stand above the whitener's diagonal.
+
+    BLAS's product with a triangle was faster still, but rounds otherwise than a plain product does.
+    """
+    out = np.empty_like(cross)
+    for begin in range(0, len(whitener), _BAND):
+        end = begin + _BAND
+        np.matmul(cross[:, :end], whitener[begin:end, :end].T, out=out[:, begin:end])
+    return out
 
 
 def _effects(
