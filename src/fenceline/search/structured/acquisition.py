@@ -193,7 +193,7 @@ class ConstrainedImprovement:
 
 def believing(process: SharedProcess, parts: Sequence[Part]) -> SharedProcess:
     """Return a process that takes pipelines at what it predicts of them."""
-    return process.extend(parts, process.predict_pipelines(parts)[0])
+    return process.extend(parts, process.mean_of_pipelines(parts))
 
 
 def _steepness(end: float, log_chance: float) -> float:

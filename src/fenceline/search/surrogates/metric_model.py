@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 
 import numpy as np
 
@@ -44,9 +44,11 @@ class MetricModel:
             self._refit(parts, y)
         elif n > self._seen:
             new = slice(self._seen, n)
-            process = self.process.extend([part[new] for part in parts], self.warp(y[new]))
             # As they are where nothing was left out, so that all metrics share what is computed of them.
-            self.process = replace(process, parts=tuple(parts)) if len(process.z) == n else process
+            joined = parts if len(self.process.z) == self._seen else None
+            self.process = self.process.extend(
+                [part[new] for part in parts], self.warp(y[new]), joined
+            )
         self._seen = n
         assert self.process is not None
         return self.process

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 import numpy as np
 
@@ -56,17 +56,24 @@ class SharedProcess:
 
     def predict_pipelines(self, parts: Sequence[Part]) -> tuple[Array, Array]:
         """Return mean and standard deviation of whole pipelines."""
-        return self.predict(
-            assemble(self.amplitudes, [self.effects(i, p) for i, p in enumerate(parts)])
-        )
+        return self.predict(self._cross(parts))
 
-    def extend(self, parts: Sequence[Part], z: Array) -> SharedProcess:
+    def mean_of_pipelines(self, parts: Sequence[Part]) -> Array:
+        """Return the mean of whole pipelines, at a fraction of the deviation's cost."""
+        return np.asarray(self.constant + self._cross(parts) @ self.weights)
+
+    def _cross(self, parts: Sequence[Part]) -> Array:
+        return assemble(self.amplitudes, [self.effects(i, p) for i, p in enumerate(parts)])
+
+    def extend(
+        self, parts: Sequence[Part], z: Array, joined: Sequence[Part] | None = None
+    ) -> SharedProcess:
         """Return the process with more evaluations, measured or believed; O(n^2) each.
 
-        The inverse Cholesky factor grows by a block, as the factor itself would.
+        The inverse Cholesky factor grows by a block, as the factor itself would. `joined` are all
+        the pipelines, where somebody has put them together already.
         """
-        effects = [self.effects(i, part) for i, part in enumerate(parts)]
-        border = assemble(self.amplitudes, effects) @ self.whitener.T
+        border = self._cross(parts) @ self.whitener.T
         corner = inverse_factor(_kernel(self.structure, self.amplitudes, parts) - border @ border.T)
         n, m = len(self.z), len(z)
         whitener = np.zeros((n + m, n + m))
@@ -75,9 +82,10 @@ class SharedProcess:
         whitener[n:, n:] = corner
         observed = np.concatenate([self.z, z])
         constant, weights = profile(whitener, observed)
-        joined = tuple(old.joined(new) for old, new in zip(self.parts, parts, strict=True))
-        return replace(
-            self, parts=joined, z=observed, whitener=whitener, constant=constant, weights=weights
+        if joined is None:
+            joined = [old.joined(new) for old, new in zip(self.parts, parts, strict=True)]
+        return SharedProcess(
+            self.structure, self.amplitudes, tuple(joined), observed, whitener, constant, weights
         )
 
 

@@ -71,7 +71,7 @@ class Structure:
         features = np.where(layout.category, one_hot / np.sqrt(2.0), values - 0.5)
         return Part(algorithm, np.where(layout.algorithm == algorithm[:, None], features, 0.0))
 
-    @property
+    @cached_property
     def columns(self) -> tuple[Indices, ...]:
         """Per module, the column of theta behind each feature."""
         return tuple(layout.column for layout in self._layouts)
@@ -92,7 +92,14 @@ class Structure:
 
     def features_of(self, i: int, j: int) -> Indices:
         """Return which features of module i belong to its algorithm j."""
-        return np.flatnonzero(self._layouts[i].algorithm == j)
+        return self._features[i][j]
+
+    @cached_property
+    def _features(self) -> tuple[tuple[Indices, ...], ...]:
+        return tuple(
+            tuple(np.flatnonzero(layout.algorithm == j) for j in range(len(module.algorithms)))
+            for layout, module in zip(self._layouts, self.space.modules, strict=True)
+        )
 
     @cached_property
     def _layouts(self) -> tuple[_Layout, ...]:
@@ -128,7 +135,7 @@ def _layout(space: Space, i: int) -> _Layout:
     )
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, eq=False)
 class Amplitudes:
     """What marginal likelihood learns: length scales, and variances of standardised observations."""
 
@@ -145,7 +152,7 @@ class Amplitudes:
         scales, constant, smooth, rest = np.split(values, [-2 - 2 * modules, -2 - modules, -2])
         return cls(scales, constant, smooth, float(rest[0]), float(rest[1]))
 
-    @property
+    @cached_property
     def prior_variance(self) -> float:
         """Variance of any single pipeline before anything is measured."""
         return float(self.constant.sum() + self.matern.sum() + self.interaction)
