@@ -1,5 +1,7 @@
 import csv
+import itertools
 import math
+import time
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
@@ -18,6 +20,7 @@ from benchmarks.optimiser_plan import OURS, PLAN, RANDOM, TUNING_SEEDS, jobs_of
 from benchmarks.verdicts import Target, hardest_rival, quotient, regret_ratio, summary
 from benchmarks.virtual_workers import VirtualWorkers
 from fenceline.baselines import RandomSearch
+from fenceline.evaluation.evaluator import RunEvaluator
 from fenceline.problems import artificial, artificial_optimum
 from fenceline.search.structured.search import StructuredBO
 from fenceline.search.surrogates import pipeline_likelihood as shared_evidence
@@ -140,6 +143,19 @@ def test_virtual_workers_hand_everything_out_once_in_another_order():
         order.append(finished[0])
     assert sorted(order) == list(range(40))
     assert order != sorted(order)
+
+
+def test_on_a_slow_machine_virtual_workers_are_handed_no_more_than_they_can_take(
+    monkeypatch: pytest.MonkeyPatch,
+):
+    """A suggestion of ten seconds, on a real clock, had one more wait beside tasks of a minute."""
+    clock = itertools.count(0.0, 10.0)
+    monkeypatch.setattr(time, "perf_counter", lambda: next(clock))
+    evaluator = RunEvaluator(artificial(SEED), VirtualWorkers(8, seed=0), evaluations=30)
+    rng = np.random.default_rng(0)
+    for _ in range(30):
+        evaluator.submit(artificial(SEED).space.sample(rng))
+        assert len(evaluator.pending) < 8
 
 
 def test_with_virtual_workers_a_search_proposes_while_others_are_pending(tmp_path: Path):

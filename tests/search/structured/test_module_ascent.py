@@ -1,16 +1,18 @@
 import itertools
+from dataclasses import replace
 
 import numpy as np
 import pytest
 
 import fenceline as fl
 from fenceline.problems import artificial
-from fenceline.search.structured.acquisition import ConstrainedImprovement
+from fenceline.search.structured.acquisition import Chance, ConstrainedImprovement
 from fenceline.search.structured.crowding import Crowd
 from fenceline.search.structured.gradient_ascent import ascend
 from fenceline.search.structured.lattice import Lattice
 from fenceline.search.structured.module_ascent import Climb, Search
 from fenceline.search.surrogates.metric_model import MetricModel
+from fenceline.search.surrogates.pipeline_gp import condition
 from fenceline.search.surrogates.pipeline_kernel import Structure
 
 
@@ -105,6 +107,27 @@ def test_gradient_steps_climb_and_stay_in_the_cube():
         assert np.array_equal(moved[discrete], theta[discrete], equal_nan=True)
         assert np.nanmin(moved) >= 0
         assert np.nanmax(moved) <= 1
+
+
+def test_gradient_steps_are_the_same_whether_or_not_models_share_their_pipelines():
+    problem = artificial(3)
+    acquisition, structure, z, theta = learned(
+        problem.space, lambda c: problem.measure(c)["loss"], 40
+    )
+    objective = acquisition.objective
+    rough = replace(
+        objective.amplitudes, length_scales=np.full_like(objective.amplitudes.length_scales, 0.2)
+    )
+    shared = condition(structure, rough, objective.parts, objective.z[::-1].copy())
+    apart = replace(shared, parts=tuple(part[:] for part in shared.parts))
+    best = (tuple(int(j) for j in z[0]), theta[0])
+    ends = [
+        ascend(replace(acquisition, chances=(Chance(process, -np.inf, 0.0),)), structure, *best)
+        for process in (shared, apart)
+    ]
+    assert ends[0][0] == ends[1][0]
+    assert np.array_equal(ends[0][1], ends[1][1], equal_nan=True)
+    assert ends[0][0] != ascend(acquisition, structure, *best)[0]
 
 
 def test_modules_without_hyperparameters_are_searched_too():

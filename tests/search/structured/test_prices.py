@@ -4,7 +4,9 @@ from numpy.testing import assert_allclose
 
 import fenceline as fl
 from fenceline.problems import classical
-from fenceline.search.structured.prices import balance
+from fenceline.search.structured.prices import _Steps, balance
+from fenceline.search.surrogates.metric_model import MetricModel
+from fenceline.search.surrogates.pipeline_kernel import Structure
 
 PLANE = fl.Space([fl.Module("m", [fl.Algorithm("a", {"x": fl.Real(0, 2), "y": fl.Real(0, 4)})])])
 INSIDE = np.array([0.5, 0.5])
@@ -23,6 +25,17 @@ def prices(*constraints, evaluations=40):
 
 def no(count):
     return np.zeros(count, dtype=bool)
+
+
+def test_slopes_are_those_of_the_metric_in_units_of_the_ranges():
+    structure, rng = Structure(PLANE), np.random.default_rng(0)
+    theta = rng.random((40, 2))
+    parts = structure.parts(np.zeros((40, 1), dtype=np.intp), theta)
+    model = MetricModel(structure, transform=False)
+    y = 3.0 * theta[:, 0] - 2.0 * theta[:, 1]
+    model.update(parts, y)
+    steps = _Steps.around(structure, (0,), np.array([0.4, 0.6]), np.arange(2))
+    assert_allclose(steps.slopes(model, 0.0), [3.0, -2.0], atol=0.1)
 
 
 def test_the_multiplier_balances_the_gradients():

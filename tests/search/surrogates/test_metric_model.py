@@ -45,3 +45,14 @@ def test_the_best_evaluations_are_among_those_that_are_kept():
     process = MetricModel(STRUCTURE, transform=False).update(parts, y)
     assert len(process.z) == 300
     assert process.z.min() == pytest.approx((y.min() - y.mean()) / y.std(), rel=0.3)
+
+
+def test_metrics_of_the_same_pipelines_share_them():
+    """By identity: what is computed of pipelines is kept for the next metric."""
+    parts, z = pipelines(42)
+    models = [MetricModel(STRUCTURE) for _ in range(2)]
+    for count in (40, 42):
+        known = [part[:count] for part in parts]
+        for scale, model in enumerate(models, 1):
+            process = model.update(known, additive(z, scale)[:count])
+            assert all(ours is theirs for ours, theirs in zip(process.parts, known, strict=True))

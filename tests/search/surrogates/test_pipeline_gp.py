@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from fenceline.problems import artificial
-from fenceline.search.surrogates.pipeline_gp import JITTER, condition
+from fenceline.search.surrogates.pipeline_gp import JITTER, _whitened, condition
 from fenceline.search.surrogates.pipeline_kernel import Amplitudes, Structure, assemble
 from fenceline.search.surrogates.pipeline_likelihood import PipelineEvidence, fit
 
@@ -89,3 +89,16 @@ def test_what_is_learned_of_an_algorithm_helps_pipelines_that_were_never_measure
     new, truth = data(150, seed=7)
     mean, _ = process.predict_pipelines(new)
     assert np.corrcoef(mean, truth)[0, 1] > 0.7
+
+
+@pytest.mark.parametrize("count", [1, 64, 65, 150])
+def test_a_product_without_the_zeros_of_a_triangle_is_the_whole_product(count):
+    rng = np.random.default_rng(count)
+    whitener, cross = np.tril(rng.random((count, count))), rng.random((7, count))
+    assert _whitened(cross, whitener) == pytest.approx(cross @ whitener.T, rel=1e-13)
+
+
+def test_the_mean_alone_is_the_mean_of_a_whole_prediction():
+    process, _, _ = fitted()
+    new, _ = data(15, seed=9)
+    assert process.mean_of_pipelines(new).tolist() == process.predict_pipelines(new)[0].tolist()

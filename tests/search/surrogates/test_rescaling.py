@@ -7,7 +7,7 @@ import fenceline as fl
 from fenceline.search.surrogates.metric_model import MetricModel
 from fenceline.search.surrogates.pipeline_kernel import Structure
 from fenceline.search.surrogates.rescaling import Rescaling, bent, contenders, straightened
-from fenceline.search.surrogates.rescaling_choice import better_rescaling
+from fenceline.search.surrogates.rescaling_choice import _Block, _Kernel, better_rescaling
 
 COLUMNS = np.arange(3)
 
@@ -99,3 +99,21 @@ def test_a_scale_that_explains_less_than_the_range_is_given_up():
     parts = structure.parts(np.zeros((30, 1), dtype=np.intp), theta)
     process = MetricModel(structure).update(parts, np.sin(9.0 * theta[:, 0]))
     assert better_rescaling(structure, [process])[0] == Rescaling()
+
+
+def test_a_scale_that_is_adopted_explains_by_as_much_more_as_was_gained():
+    algorithm = fl.Algorithm("a", {"x": fl.Real(0.0, 1.0), "y": fl.Real(0.0, 1.0)})
+    structure = Structure(fl.Space([fl.Module("m", [algorithm, fl.Algorithm("b")])]))
+    rng = np.random.default_rng(0)
+    z, theta = np.repeat([[0], [1]], [25, 5], axis=0), rng.random((30, 2))
+    process = MetricModel(structure).update(structure.parts(z, theta), np.log(theta[:, 0] + 0.01))
+    kernel = _Kernel.of(structure, process)
+    block = _Block.of(kernel, structure, 0, 0)
+    # With the length scales that there are, so that no prior has a say.
+    for k, bend in ((0, 1e3), (0, 30.0), (1, -30.0)):
+        trial = bend, float(block.scales[k])
+        before, (gained,) = kernel.unexplained, block.gains(k, [trial])
+        block.adopt(k, *trial)
+        assert before - kernel.unexplained == pytest.approx(gained, abs=1e-9)
+        # Once it is there, it is no change any more.
+        assert block.gains(k, [trial]) == pytest.approx([0.0], abs=1e-9)

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from fenceline import Algorithm, Categorical, Module, Real, Space
-from fenceline.search.structured.gradient_ascent import _Slice
+from fenceline.search.structured.gradient_ascent import _slices
 from fenceline.search.surrogates.pipeline_gp import condition
 from fenceline.search.surrogates.pipeline_kernel import Amplitudes, Structure, assemble
 from fenceline.search.surrogates.pipeline_likelihood import PipelineEvidence, fit
@@ -87,7 +87,8 @@ def test_gradient_ascent_sees_the_same_process(join):
         z, theta = structure.space.encode(structure.space.sample(rng))
         own = structure.parts(np.array([z]), theta[None])
         mean, deviation = process.predict_pipelines(own)
-        seen = _Slice.of(process, structure, z).predict([part.features[0] for part in own])
+        varying = [p.features[0][structure.features_of(i, z[i])] for i, p in enumerate(own)]
+        seen = _slices([process], structure, z)[0].predict(np.concatenate(varying))
         assert seen[0] == pytest.approx(mean[0])
         assert seen[1] == pytest.approx(deviation[0])
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Protocol
@@ -22,7 +23,8 @@ from fenceline.search.surrogates.pipeline_kernel import Part
 
 Array = NDArray[np.float64]
 
-_LOG_ROOT_TAU = 0.5 * np.log(2.0 * np.pi)
+_LOG_ROOT_TAU = 0.5 * float(np.log(2.0 * np.pi))
+_FAR = 1e6  # deviations: at an end that is farther away, nothing is left of the density
 
 
 class Acquisition(Protocol):
@@ -68,9 +70,9 @@ class Chance:
 
     def log(self, mean: Array, sd: Array) -> Array:
         """Return its logarithm, exact far into the tails on either side."""
-        if np.isneginf(self.low):
+        if self.low == -math.inf:
             return log_probability_below(mean, sd, self.high)
-        if np.isposinf(self.high):
+        if self.high == math.inf:
             return log_probability_below(-mean, sd, -self.low)
         inside, outside = log_ndtr((self.high - mean) / sd), log_ndtr((self.low - mean) / sd)
         return np.asarray(inside + np.log1p(-np.exp(np.minimum(outside - inside, -1e-16))))
@@ -78,11 +80,9 @@ class Chance:
     def log_with_gradient(self, mean: float, sd: float) -> tuple[float, float, float]:
         """Return the logarithm for one pipeline, and its derivatives in mean and deviation."""
         value = float(self.log(np.array([mean]), np.array([sd]))[0])
-        ends = np.clip((np.array([self.low, self.high]) - mean) / sd, -1e6, 1e6)
-        # phi / P at either end, in logarithms: both may be far below the smallest float.
-        with np.errstate(over="ignore"):
-            low, high = np.exp(np.minimum(-0.5 * ends**2 - _LOG_ROOT_TAU - value, 700.0))
-        return value, float(low - high) / sd, float(ends[0] * low - ends[1] * high) / sd
+        first, last = (min(max((end - mean) / sd, -_FAR), _FAR) for end in (self.low, self.high))
+        low, high = _steepness(first, value), _steepness(last, value)
+        return value, (low - high) / sd, (first * low - last * high) / sd
 
     def believing(self, parts: Sequence[Part]) -> Chance:
         """Return the chance if pipelines that are being measured turn out as predicted."""
@@ -193,4 +193,9 @@ class ConstrainedImprovement:
 
 def believing(process: SharedProcess, parts: Sequence[Part]) -> SharedProcess:
     """Return a process that takes pipelines at what it predicts of them."""
-    return process.extend(parts, process.predict_pipelines(parts)[0])
+    return process.extend(parts, process.mean_of_pipelines(parts))
+
+
+def _steepness(end: float, log_chance: float) -> float:
+    """Return the density at an end over the chance; both may be far below the smallest float."""
+    return float(np.exp(min(-0.5 * end * end - _LOG_ROOT_TAU - log_chance, 700.0)))

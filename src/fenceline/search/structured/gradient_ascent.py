@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -14,7 +15,7 @@ from fenceline.problem.space import Choices
 from fenceline.search.structured.acquisition import Acquisition
 from fenceline.search.surrogates.matern import matern_at
 from fenceline.search.surrogates.pipeline_gp import SharedProcess
-from fenceline.search.surrogates.pipeline_kernel import APART, Structure
+from fenceline.search.surrogates.pipeline_kernel import APART, Part, Structure
 
 Array = NDArray[np.float64]
 Indices = NDArray[np.intp]
@@ -30,9 +31,10 @@ def ascend(
     columns = np.array(
         [k for k in space.active(z) if isinstance(space.parameters[k], Real)], dtype=np.intp
     )
-    slices = [_Slice.of(process, structure, z) for process in acquisition.processes]
+    slices = _slices(acquisition.processes, structure, z)
     theta = theta.copy()
     features = [part.features[0] for part in structure.parts(np.array([z]), theta[None])]
+    varying = [structure.features_of(i, j) for i, j in enumerate(z)]
     # Where each real hyper-parameter stands among the features: only those move.
     places = [(i, np.flatnonzero(np.isin(structure.columns[i], columns))) for i in range(len(z))]
     rank = {int(k): n for n, k in enumerate(columns)}
@@ -41,7 +43,8 @@ def ascend(
     def downhill(x: Array) -> tuple[float, Array]:
         for i, at, which in moving:
             features[i][at] = x[which] - 0.5
-        predictions = [s.predict(features) for s in slices]
+        at = np.concatenate([f[own] for f, own in zip(features, varying, strict=True)])
+        predictions = [s.predict(at) for s in slices]
         value, slopes = acquisition.value_with_gradient(
             [(mean, sd) for mean, sd, _, _ in predictions]
         )
@@ -68,77 +71,98 @@ def ascend(
 
 
 @dataclass(frozen=True, slots=True)
-class _Slice:
-    """A process seen from one choice of algorithms, where only hyper-parameters move.
+class _Matches:
+    """What evaluations have in common with one choice of algorithms, where only hyper-parameters move.
 
-    What the modules have in common with evaluations of the same algorithm is laid out as one table,
-    a row for each module and such evaluation, so that an L-BFGS step costs a handful of array
-    operations and not a handful for each module.
+    It is laid out as one table, a row for each module and evaluation of the same algorithm, so that
+    an L-BFGS step costs a handful of array operations and not a handful for each module.
     """
 
-    process: SharedProcess
     module: Indices  # of each row
     rows: Indices  # and its evaluation
-    features: tuple[Indices, ...]  # of each module: which of them vary with its algorithm
-    columns: Indices  # of theta, behind all those features
-    scales: Array
+    flat: Indices  # where both stand in a matrix of modules by evaluations
+    columns: Indices  # of theta, behind all features that vary with the algorithms
     owned: Array  # 1 where a feature belongs to the row's module
-    known: Array  # the evaluations' scaled features there, and 0 elsewhere
-    constants: Array
-    materns: Array
+    known: Array  # the evaluations' features there, and 0 elsewhere
     shared: Array  # how much of it is shared: 1, but for slots of one module and for shapes
+    modules: int
     width: int
 
     @classmethod
-    def of(cls, process: SharedProcess, structure: Structure, z: Choices) -> _Slice:
-        matches = [structure.slots.matches(i, j, process.parts) for i, j in enumerate(z)]
-        rows = [at for at, _, _ in matches]
-        features = tuple(structure.features_of(i, j) for i, j in enumerate(z))
-        columns = np.concatenate([structure.columns[i][own] for i, own in enumerate(features)])
-        module = np.repeat(np.arange(len(z)), [len(r) for r in rows])
+    def of(cls, parts: Sequence[Part], structure: Structure, z: Choices) -> _Matches:
+        matches = [structure.slots.matches(i, j, parts) for i, j in enumerate(z)]
+        features = [structure.features_of(i, j) for i, j in enumerate(z)]
+        module = np.repeat(np.arange(len(z)), [len(at) for at, _, _ in matches])
         of_feature = np.repeat(np.arange(len(z)), [len(own) for own in features])
         owned = np.equal.outer(module, of_feature)
         known = np.zeros(owned.shape)
         for i, ((_, _, theirs), own) in enumerate(zip(matches, features, strict=True)):
             known[np.ix_(module == i, of_feature == i)] = theirs[:, own]
-        amplitudes = process.amplitudes
-        scales = amplitudes.length_scales[columns]
+        rows = np.concatenate([at for at, _, _ in matches])
         return cls(
-            process,
             module,
-            np.concatenate(rows),
-            features,
-            columns,
-            scales,
+            rows,
+            module * len(parts[0]) + rows,
+            np.concatenate([structure.columns[i][own] for i, own in enumerate(features)]),
             owned.astype(np.float64),
-            known / scales,
-            amplitudes.constant[module],
-            amplitudes.matern[module],
+            known,
             np.concatenate([weights for _, weights, _ in matches]),
+            len(z),
             len(structure.space.parameters),
         )
 
-    def predict(self, features: list[Array]) -> tuple[float, float, Array, Array]:
+
+def _slices(processes: Sequence[SharedProcess], structure: Structure, z: Choices) -> list[_Slice]:
+    """Return every process seen from one choice of algorithms."""
+    # Metrics that are learnt from the same pipelines differ in their amplitudes only.
+    matches = {parts: _Matches.of(parts, structure, z) for parts in {p.parts for p in processes}}
+    return [_Slice.of(process, matches[process.parts]) for process in processes]
+
+
+@dataclass(frozen=True, slots=True)
+class _Slice:
+    """A process seen from one choice of algorithms."""
+
+    process: SharedProcess
+    matches: _Matches
+    scales: Array
+    known: Array  # the evaluations' features, in length scales
+    constants: Array
+    materns: Array
+
+    @classmethod
+    def of(cls, process: SharedProcess, matches: _Matches) -> _Slice:
+        amplitudes = process.amplitudes
+        scales = amplitudes.length_scales[matches.columns]
+        return cls(
+            process,
+            matches,
+            scales,
+            matches.known / scales,
+            amplitudes.constant[matches.module] * matches.shared,
+            amplitudes.matern[matches.module],
+        )
+
+    def predict(self, features: Array) -> tuple[float, float, Array, Array]:
         """Return mean and deviation of one pipeline, and their gradients in theta."""
-        process, amplitudes, n = self.process, self.process.amplitudes, len(self.process.z)
-        at = np.concatenate([f[own] for f, own in zip(features, self.features, strict=True)])
-        apart = self.owned * (at / self.scales) - self.known
+        process, amplitudes, matches = self.process, self.process.amplitudes, self.matches
+        n, rows = len(process.z), matches.rows
+        apart = matches.owned * (features / self.scales) - self.known
         correlation, slope = matern_at(5.0 * np.einsum("ij,ij->i", apart, apart))
-        correlation *= self.shared
-        slope *= self.shared
-        factors = np.full((len(features), n), APART)
-        factors[self.module, self.rows] += (1.0 - APART) * correlation
+        correlation *= matches.shared
+        slope *= matches.shared
+        factors = np.full((matches.modules, n), APART)
+        factors.ravel()[matches.flat] = APART + (1.0 - APART) * correlation
         product = amplitudes.interaction * factors.prod(axis=0)
-        terms = self.constants * self.shared + self.materns * correlation
-        cross = product + np.bincount(self.rows, terms, n)
+        cross = product + np.bincount(rows, self.constants + self.materns * correlation, n)
         white = process.whitener @ cross
         back = white @ process.whitener
         sd = math.sqrt(max(amplitudes.prior_variance - float(white @ white), 1e-12))
         # d M / d x = -5/3 slope (x - x') / l, in scaled coordinates, wherever M enters.
-        others = product[self.rows] / factors[self.module, self.rows]
+        others = product[rows] / factors.ravel()[matches.flat]
         pull = slope * (self.materns + (1.0 - APART) * others) * (-5.0 / 3.0)
-        both = np.stack([process.weights[self.rows], back[self.rows] / -sd]) * pull
-        gradients = np.zeros((2, self.width))
+        both = np.stack([process.weights[rows], back[rows] / -sd]) * pull
+        gradients = np.zeros((2, matches.width))
         # A category has several features in one column; it does not move, and the last may stand.
-        gradients[:, self.columns] = both @ apart / self.scales
+        gradients[:, matches.columns] = both @ apart / self.scales
         return process.constant + float(cross @ process.weights), sd, gradients[0], gradients[1]

@@ -149,4 +149,4 @@ class Models:
         top = rows[np.argsort(self.data.loss[rows], kind="stable")[:10]]
         at = np.flatnonzero(self.data.ok)[top]
         parts = self.structure.parts(self.data.z[at], self.data.theta[at])
-        return float(process.predict_pipelines(parts)[0].min())
+        return float(process.mean_of_pipelines(parts).min())

@@ -234,7 +234,7 @@ class Climb:
             rows = (best + count * np.arange(len(chosen))[:, None]).ravel()
         s, c = np.divmod(rows, count)
         exact = [
-            process.predict(factors[s] * factor[c] + term[c] + terms[s])
+            process.predict(_cross(factors[s], factor[c], term[c], terms[s]))
             for process, (term, factor), (terms, factors) in zip(
                 processes, pool.effects, others, strict=True
             )
@@ -296,6 +296,15 @@ def _roughly(
     cross += terms.astype(np.float32)[:, None]
     nearest = cross.max(axis=2).astype(np.float64)
     return mean.ravel(), process.largest_deviation(nearest.ravel())
+
+
+def _cross(product: Array, factor: Array, *terms: Array) -> Array:
+    """Return kernel rows from the interaction of all other modules, that of one, and the effects."""
+    # In one place: memory for every step of the sum took as long as the sum.
+    product *= factor
+    for term in terms:
+        product += term
+    return product
 
 
 def _assembled(

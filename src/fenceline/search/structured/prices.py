@@ -9,6 +9,9 @@ the search learned to respect stayed near zero.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from dataclasses import dataclass
+
 import numpy as np
 from numpy.typing import NDArray
 from scipy.optimize import nnls
@@ -18,7 +21,7 @@ from fenceline.problem.space import Choices, Space
 from fenceline.search.lagrangian import Scales
 from fenceline.search.structured.models import Models
 from fenceline.search.surrogates.metric_model import MetricModel
-from fenceline.search.surrogates.pipeline_kernel import Structure
+from fenceline.search.surrogates.pipeline_kernel import Part, Structure
 
 Array = NDArray[np.float64]
 
@@ -43,9 +46,10 @@ def multipliers(models: Models, scales: Scales) -> Array | None:
     columns = reals(structure.space, z)
     if len(columns) == 0:
         return None
-    loss = gradient(models.objective, structure, z, theta, float(data.loss[best]))
+    steps = _Steps.around(structure, z, theta, columns)
+    loss = steps.slopes(models.objective, float(data.loss[best]))
     slopes = [
-        gradient(model, structure, z, theta, float(y))
+        steps.slopes(model, float(y))
         for model, y in zip(models.constraints, data.excess[best], strict=True)
     ]
     return balance(
@@ -63,26 +67,40 @@ def reals(space: Space, z: Choices) -> NDArray[np.intp]:
     return np.array([k for k in active if isinstance(space.parameters[k], Real)], dtype=np.intp)
 
 
-def gradient(model: MetricModel, structure: Structure, z: Choices, theta: Array, y: float) -> Array:
-    """Return the slope of a metric, measured as `y`, along each active real hyper-parameter.
+@dataclass(frozen=True, slots=True)
+class _Steps:
+    """A small step down and one up along each of some hyper-parameters, on the scales that were learnt.
 
-    It is taken on the scale that was learnt; multipliers do not depend on that.
+    Multipliers do not depend on the scales.
     """
-    columns = reals(structure.space, z)
-    assert model.process is not None, "update() comes first"
-    assert model.warp is not None
-    low = np.repeat(theta[None], len(columns), axis=0)
-    high = low.copy()
-    rows = np.arange(len(columns))
-    scale = structure.rescaling
-    place = scale(theta[columns], columns)
-    below, above = np.maximum(place - _STEP, 0.0), np.minimum(place + _STEP, 1.0)
-    low[rows, columns] = scale.inverse(below, columns)
-    high[rows, columns] = scale.inverse(above, columns)
-    both = np.tile(np.array(z, dtype=np.intp), (2 * len(columns), 1))
-    means = model.process.predict_pipelines(structure.parts(both, np.vstack([low, high])))[0]
-    rise = means[len(columns) :] - means[: len(columns)]
-    return np.asarray(rise / (above - below) / model.warp.slope(y))
+
+    parts: Sequence[Part]
+    """The pipelines a step below, followed by those a step above."""
+    widths: Array
+
+    @classmethod
+    def around(
+        cls, structure: Structure, z: Choices, theta: Array, columns: NDArray[np.intp]
+    ) -> _Steps:
+        """Step from a pipeline."""
+        low = np.repeat(theta[None], len(columns), axis=0)
+        high = low.copy()
+        rows = np.arange(len(columns))
+        scale = structure.rescaling
+        place = scale(theta[columns], columns)
+        below, above = np.maximum(place - _STEP, 0.0), np.minimum(place + _STEP, 1.0)
+        low[rows, columns] = scale.inverse(below, columns)
+        high[rows, columns] = scale.inverse(above, columns)
+        both = np.tile(np.array(z, dtype=np.intp), (2 * len(columns), 1))
+        return cls(structure.parts(both, np.vstack([low, high])), above - below)
+
+    def slopes(self, model: MetricModel, y: float) -> Array:
+        """Return the slopes of a metric that was measured as `y`."""
+        assert model.process is not None, "update() comes first"
+        assert model.warp is not None
+        means = model.process.mean_of_pipelines(self.parts)
+        count = len(self.widths)
+        return np.asarray((means[count:] - means[:count]) / self.widths / model.warp.slope(y))
 
 
 def balance(

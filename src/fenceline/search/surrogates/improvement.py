@@ -91,7 +91,7 @@ def _deviations(mean: ArrayLike, sd: ArrayLike, bound: ArrayLike) -> tuple[Array
     gap = np.subtract(bound, mean, dtype=np.float64)
     sd = np.maximum(sd, _TINY)
     with np.errstate(over="ignore"):
-        z = np.clip(gap / sd, -_FARTHEST, _FARTHEST)
+        z = np.minimum(np.maximum(gap / sd, -_FARTHEST), _FARTHEST)
     return gap, sd, z
 
 

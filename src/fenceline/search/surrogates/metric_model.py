@@ -44,7 +44,11 @@ class MetricModel:
             self._refit(parts, y)
         elif n > self._seen:
             new = slice(self._seen, n)
-            self.process = self.process.extend([part[new] for part in parts], self.warp(y[new]))
+            # As they are where nothing was left out, so that all metrics share what is computed of them.
+            joined = parts if len(self.process.z) == self._seen else None
+            self.process = self.process.extend(
+                [part[new] for part in parts], self.warp(y[new]), joined
+            )
         self._seen = n
         assert self.process is not None
         return self.process
@@ -72,7 +76,7 @@ class MetricModel:
 
     def _refit(self, parts: Sequence[Part], y: Array) -> None:
         learn = informative(y, _MOST_FITTED)
-        # As they are where nothing is left out, so that all metrics share what is computed of them.
+        # As they are where nothing is left out: see update().
         learnt = parts if len(learn) == len(y) else [part[learn] for part in parts]
         candidates = []
         for logarithmic in self._contenders(len(y)):
@@ -84,10 +88,9 @@ class MetricModel:
             candidates.append((value - warp.log_slope(y[learn]), warp, found))
         _, self.warp, found = min(candidates, key=lambda candidate: candidate[0])
         keep = informative(y, _MOST_KEPT)
+        kept = parts if len(keep) == len(y) else [part[keep] for part in parts]
         amplitudes = Amplitudes.of(found, len(parts))
-        self.process = condition(
-            self.structure, amplitudes, [part[keep] for part in parts], self.warp(y[keep])
-        )
+        self.process = condition(self.structure, amplitudes, kept, self.warp(y[keep]))
         self._fitted_at = len(y)
 
 

@@ -32,9 +32,10 @@ def pair_likelihood(
     # Most pairs have nothing in common in most modules: r to the number of modules for all, and
     # then what those have more that share an algorithm.
     interaction = np.full(len(pairs.first), amplitudes.interaction * APART**modules)
-    for begin, end in pairwise(pairs.starts):
+    own = np.empty(len(correlation))
+    for i, (begin, end) in enumerate(pairwise(pairs.starts)):
         interaction[pairs.entry[begin:end]] *= factor[begin:end] / APART
-    own = amplitudes.constant[pairs.module] + amplitudes.matern[pairs.module] * correlation
+        own[begin:end] = amplitudes.constant[i] + amplitudes.matern[i] * correlation[begin:end]
     kernel = np.asarray(interaction + np.bincount(pairs.entry, own, len(interaction)), np.float64)
     prior, noise = amplitudes.prior_variance, amplitudes.noise
     if looks is None or discounts is None:
@@ -63,7 +64,9 @@ def pair_likelihood(
     alike = np.bincount(pairs.module, shared * correlation, modules)
     materns = amplitudes.matern * (alike + every)
     # d M / d log l = 5/3 slope (x - x')^2 / l^2, in both places where M enters.
-    pull = interaction[pairs.entry] / factor * (1.0 - APART) + amplitudes.matern[pairs.module]
+    pull = interaction[pairs.entry] / factor * (1.0 - APART)
+    for i, (begin, end) in enumerate(pairwise(pairs.starts)):
+        pull[begin:end] += amplitudes.matern[i]
     pull *= slope * shared
     scales = (pairs.by_parameter @ pull) * inverse_squares * (5.0 / 3.0)
     together = by_pair @ interaction + amplitudes.interaction * every
@@ -77,7 +80,9 @@ def _explain(pairs: Pairs, kernel: Array, diagonal: Array, z: Array) -> tuple[fl
     value, alpha = explained(factor, z)
     # LAPACK fills one triangle of the inverse only, which is all that pairs need.
     inverse = dpotri(factor, lower=1, overwrite_c=1)[0]
-    by_pair = inverse[pairs.second, pairs.first] - alpha[pairs.first] * alpha[pairs.second]
+    # It is laid out column by column, so that its transpose can be read like any other matrix.
+    by_pair = inverse.T.ravel()[pairs.flat]
+    by_pair -= np.multiply.outer(alpha, alpha).ravel()[pairs.flat]
     return value, by_pair, 0.5 * (inverse.diagonal() - alpha * alpha)
 
 

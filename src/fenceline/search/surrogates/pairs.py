@@ -22,6 +22,7 @@ class Pairs:
 
     first: Indices
     second: Indices
+    flat: Indices  # where each pair stands in a matrix that is laid out row by row
     module: Indices  # of each shared algorithm
     entry: Indices  # and its pair
     starts: Indices  # of each module in that list, and its end
@@ -55,6 +56,7 @@ class Pairs:
         return cls(
             first,
             second,
+            first * n + second,
             np.repeat(np.arange(len(parts)), counts),
             np.concatenate(entries),
             np.concatenate([[0], np.cumsum(counts)]).astype(np.intp),
@@ -66,6 +68,6 @@ class Pairs:
         """Return a symmetric matrix of which LAPACK's lower triangle is filled, as it is read."""
         n = len(diagonal)
         full = np.zeros((n, n))
-        full[self.first, self.second] = pairs
+        full.ravel()[self.flat] = pairs
         full.flat[:: n + 1] = diagonal
         return full

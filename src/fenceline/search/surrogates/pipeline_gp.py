@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 import numpy as np
 
@@ -19,6 +19,7 @@ from fenceline.search.surrogates.pipeline_kernel import (
 )
 
 JITTER = 1e-10
+_BAND = 64  # rows of a triangle at a time: fewer zeros against more products
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,7 +40,7 @@ class SharedProcess:
 
     def predict(self, cross: Array) -> tuple[Array, Array]:
         """Return mean and standard deviation from kernel rows, as :func:`structure.assemble` makes them."""
-        white = cross @ self.whitener.T
+        white = _whitened(cross, self.whitener)
         left = self.amplitudes.prior_variance - np.einsum("ij,ij->i", white, white)
         return self.constant + cross @ self.weights, np.sqrt(np.maximum(left, 1e-12))
 
@@ -55,17 +56,24 @@ class SharedProcess:
 
     def predict_pipelines(self, parts: Sequence[Part]) -> tuple[Array, Array]:
         """Return mean and standard deviation of whole pipelines."""
-        return self.predict(
-            assemble(self.amplitudes, [self.effects(i, p) for i, p in enumerate(parts)])
-        )
+        return self.predict(self._cross(parts))
 
-    def extend(self, parts: Sequence[Part], z: Array) -> SharedProcess:
+    def mean_of_pipelines(self, parts: Sequence[Part]) -> Array:
+        """Return the mean of whole pipelines, at a fraction of the deviation's cost."""
+        return np.asarray(self.constant + self._cross(parts) @ self.weights)
+
+    def _cross(self, parts: Sequence[Part]) -> Array:
+        return assemble(self.amplitudes, [self.effects(i, p) for i, p in enumerate(parts)])
+
+    def extend(
+        self, parts: Sequence[Part], z: Array, joined: Sequence[Part] | None = None
+    ) -> SharedProcess:
         """Return the process with more evaluations, measured or believed; O(n^2) each.
 
-        The inverse Cholesky factor grows by a block, as the factor itself would.
+        The inverse Cholesky factor grows by a block, as the factor itself would. `joined` are all
+        the pipelines, where somebody has put them together already.
         """
-        effects = [self.effects(i, part) for i, part in enumerate(parts)]
-        border = assemble(self.amplitudes, effects) @ self.whitener.T
+        border = self._cross(parts) @ self.whitener.T
         corner = inverse_factor(_kernel(self.structure, self.amplitudes, parts) - border @ border.T)
         n, m = len(self.z), len(z)
         whitener = np.zeros((n + m, n + m))
@@ -74,9 +82,10 @@ class SharedProcess:
         whitener[n:, n:] = corner
         observed = np.concatenate([self.z, z])
         constant, weights = profile(whitener, observed)
-        joined = tuple(old.joined(new) for old, new in zip(self.parts, parts, strict=True))
-        return replace(
-            self, parts=joined, z=observed, whitener=whitener, constant=constant, weights=weights
+        if joined is None:
+            joined = [old.joined(new) for old, new in zip(self.parts, parts, strict=True)]
+        return SharedProcess(
+            self.structure, self.amplitudes, tuple(joined), observed, whitener, constant, weights
         )
 
 
@@ -87,6 +96,18 @@ def condition(
     whitener = inverse_factor(_kernel(structure, amplitudes, parts))
     constant, weights = profile(whitener, z)
     return SharedProcess(structure, amplitudes, tuple(parts), z, whitener, constant, weights)
+
+
+def _whitened(cross: Array, whitener: Array) -> Array:
+    """Return cross @ whitener.T without most of the zeros that stand above the whitener's diagonal.
+
+    BLAS's product with a triangle was faster still, but rounds otherwise than a plain product does.
+    """
+    out = np.empty_like(cross)
+    for begin in range(0, len(whitener), _BAND):
+        end = begin + _BAND
+        np.matmul(cross[:, :end], whitener[begin:end, :end].T, out=out[:, begin:end])
+    return out
 
 
 def _effects(

@@ -16,7 +16,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, lru_cache
 
 import numpy as np
 
@@ -71,7 +71,7 @@ class Structure:
         features = np.where(layout.category, one_hot / np.sqrt(2.0), values - 0.5)
         return Part(algorithm, np.where(layout.algorithm == algorithm[:, None], features, 0.0))
 
-    @property
+    @cached_property
     def columns(self) -> tuple[Indices, ...]:
         """Per module, the column of theta behind each feature."""
         return tuple(layout.column for layout in self._layouts)
@@ -92,7 +92,14 @@ class Structure:
 
     def features_of(self, i: int, j: int) -> Indices:
         """Return which features of module i belong to its algorithm j."""
-        return np.flatnonzero(self._layouts[i].algorithm == j)
+        return self._features[i][j]
+
+    @cached_property
+    def _features(self) -> tuple[tuple[Indices, ...], ...]:
+        return tuple(
+            tuple(np.flatnonzero(layout.algorithm == j) for j in range(len(module.algorithms)))
+            for layout, module in zip(self._layouts, self.space.modules, strict=True)
+        )
 
     @cached_property
     def _layouts(self) -> tuple[_Layout, ...]:
@@ -128,7 +135,7 @@ def _layout(space: Space, i: int) -> _Layout:
     )
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, eq=False)
 class Amplitudes:
     """What marginal likelihood learns: length scales, and variances of standardised observations."""
 
@@ -145,7 +152,7 @@ class Amplitudes:
         scales, constant, smooth, rest = np.split(values, [-2 - 2 * modules, -2 - modules, -2])
         return cls(scales, constant, smooth, float(rest[0]), float(rest[1]))
 
-    @property
+    @cached_property
     def prior_variance(self) -> float:
         """Variance of any single pipeline before anything is measured."""
         return float(self.constant.sum() + self.matern.sum() + self.interaction)
@@ -182,12 +189,18 @@ def effects_of(
     squared += np.einsum("ij,ij->i", A, A)[:, None]
     squared += np.einsum("ij,ij->i", B, B)
     # Most pairs have no algorithm in common: only the others are worth an exponential.
-    same = np.flatnonzero(np.equal.outer(left.algorithm, right.algorithm))
+    same = _alike(left, right)
     correlation = matern_at(5.0 * np.maximum(squared.ravel()[same], 0.0))[0]
     term, factor = np.zeros(squared.shape), np.full(squared.shape, APART)
     term.ravel()[same] = amplitudes.constant[i] + amplitudes.matern[i] * correlation
-    factor.ravel()[same] += (1.0 - APART) * correlation
+    factor.ravel()[same] = APART + (1.0 - APART) * correlation
     return term, factor
+
+
+@lru_cache(maxsize=4)
+def _alike(left: Part, right: Part) -> Indices:
+    """Return which pairs have the algorithm in common; kept, for every metric asks about the same ones."""
+    return np.flatnonzero(np.equal.outer(left.algorithm, right.algorithm))
 
 
 def assemble(amplitudes: Amplitudes, effects: Sequence[tuple[Array, Array]]) -> Array:

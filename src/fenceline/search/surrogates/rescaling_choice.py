@@ -71,14 +71,14 @@ def _best(
         first = min(side, key=lambda bend: abs(np.log(abs(bend) / _FIRST)), default=0.0)
         # Where a scale from this end is in use already, others from there are always worth a trial.
         used = np.sign(current) == sign
-        if side and (used or objective.gain(k, first, median) >= HOPELESS):
+        if side and (used or objective.gains(k, [(first, median)])[0] >= HOPELESS):
             trials += [(bend, length) for bend in side for length in (median, 2.0 * median, own)]
     if current:
         trials += [(0.0, length) for length in (median, own)]
+    every = [block.gains(k, trials) for block in blocks]
     gains = [
-        sum(block.gain(k, *trial) for block in blocks)
-        + PRIOR * ((current != 0.0) - (trial[0] != 0.0))
-        for trial in trials
+        sum(of_trial) + PRIOR * ((current != 0.0) - (bend != 0.0))
+        for (bend, _), *of_trial in zip(trials, *every, strict=True)
     ]
     best = int(np.argmax(gains)) if gains else 0
     return trials[best] if gains and gains[best] > 0.0 else None
@@ -148,45 +148,80 @@ class _Block:
         """The median of its prior."""
         return float(np.exp(self._prior[0]))
 
-    def gain(self, k: int, bend: float, length_scale: float) -> float:
-        """Return by how many nats more another scale of one column explains."""
-        whole = self._changed(k, bend, length_scale)[0]
+    def gains(self, k: int, trials: Sequence[tuple[float, float]]) -> list[float]:
+        """Return by how many nats more other scales of one column explain: bends and length scales."""
+        kernel, rows = self.kernel, np.ix_(self.rows, self.rows)
         centre, width = self._prior
-        old, new = np.log([self.scales[self.at(k)], length_scale])
-        prior = 0.5 * (((old - centre) / width) ** 2 - ((new - centre) / width) ** 2)
-        return float(self.kernel.unexplained - _unexplained(whole, self.kernel.process.z) + prior)
+        change = _Change.of(self, k)
+        found = []
+        for bend, length_scale in trials:
+            whole = kernel.whole.copy()
+            whole[rows] += change(bend, length_scale).kernel
+            old, new = np.log([self.scales[change.at], length_scale])
+            prior = 0.5 * (((old - centre) / width) ** 2 - ((new - centre) / width) ** 2)
+            found.append(float(kernel.unexplained - _unexplained(whole, kernel.process.z) + prior))
+        return found
 
     def adopt(self, k: int, bend: float, length_scale: float) -> None:
         """Go on with another scale of one column."""
-        kernel, at = self.kernel, self.at(k)
-        kernel.whole, kernel.interaction, self.apart[at], self.correlation = self._changed(
-            k, bend, length_scale
-        )
+        kernel, rows = self.kernel, np.ix_(self.rows, self.rows)
+        change = _Change.of(self, k)
+        new = change(bend, length_scale)
+        kernel.whole[rows] += new.kernel
+        kernel.interaction[rows] = new.interaction
         kernel.unexplained = _unexplained(kernel.whole, kernel.process.z)
-        self.scales[at] = length_scale
+        self.apart[change.at], self.correlation = new.apart, new.correlation
+        self.scales[change.at] = length_scale
 
     @property
     def _prior(self) -> tuple[float, float]:
         return length_scale_prior(len(np.unique(self.columns)))
 
-    def _changed(
-        self, k: int, bend: float, length_scale: float
-    ) -> tuple[Array, Array, Array, Array]:
-        """Return kernel, interaction, squared differences of the column, and correlations."""
-        at = self.at(k)
-        x = bent(self.place[:, at], bend) if bend else self.place[:, at]
+
+@dataclass(frozen=True, slots=True, eq=False)
+class _Changed:
+    """A block on another scale of one column: what is added to its kernel, and what it then is."""
+
+    kernel: Array
+    interaction: Array
+    apart: Array
+    correlation: Array
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class _Change:
+    """Other scales of one column of a block; what they leave as it is has been computed once."""
+
+    block: _Block
+    at: int
+    others: Array
+    """Squared differences of the other columns, in their length scales."""
+    interaction: Array
+    factor: Array
+
+    @classmethod
+    def of(cls, block: _Block, k: int) -> _Change:
+        at = block.at(k)
+        others = np.arange(len(block.columns)) != at
+        squared = np.einsum("kij,k->ij", block.apart[others], block.scales[others] ** -2.0)
+        interaction = block.kernel.interaction[np.ix_(block.rows, block.rows)]
+        return cls(block, at, squared, interaction, _factor(block.correlation))
+
+    def __call__(self, bend: float, length_scale: float) -> _Changed:
+        block = self.block
+        place = block.place[:, self.at]
+        x = bent(place, bend) if bend else place
         apart = np.subtract.outer(x, x) ** 2
-        others = np.arange(len(self.columns)) != at
-        squared = np.einsum("kij,k->ij", self.apart[others], self.scales[others] ** -2.0)
-        correlation = matern_at(5.0 * (squared + apart / length_scale**2))[0]
-        factor, old_factor = (APART + (1.0 - APART) * c for c in (correlation, self.correlation))
-        block = np.ix_(self.rows, self.rows)
-        whole, interaction = self.kernel.whole.copy(), self.kernel.interaction.copy()
-        old = interaction[block]
-        interaction[block] *= factor / old_factor
-        own = self.kernel.process.amplitudes.matern[self.module]
-        whole[block] += own * (correlation - self.correlation) + interaction[block] - old
-        return whole, interaction, apart, correlation
+        correlation = matern_at(5.0 * (self.others + apart / length_scale**2))[0]
+        interaction = self.interaction * (_factor(correlation) / self.factor)
+        own = block.kernel.process.amplitudes.matern[block.module]
+        kernel = own * (correlation - block.correlation) + interaction - self.interaction
+        return _Changed(kernel, interaction, apart, correlation)
+
+
+def _factor(correlation: Array) -> Array:
+    """Return what a module brings to the interaction of pipelines that share its algorithm."""
+    return APART + (1.0 - APART) * correlation
 
 
 def _unexplained(kernel: Array, z: Array) -> float:
