@@ -43,8 +43,8 @@ def ascend(
     def downhill(x: Array) -> tuple[float, Array]:
         for i, at, which in moving:
             features[i][at] = x[which] - 0.5
-        at = np.concatenate([f[own] for f, own in zip(features, varying, strict=True)])
-        predictions = [s.predict(at) for s in slices]
+        varied = np.concatenate([f[own] for f, own in zip(features, varying, strict=True)])
+        predictions = [s.predict(varied) for s in slices]
         value, slopes = acquisition.value_with_gradient(
             [(mean, sd) for mean, sd, _, _ in predictions]
         )
