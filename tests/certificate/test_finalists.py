@@ -48,7 +48,7 @@ class Fits:
     def seconds_of_fit(self, seconds, folds):
         return 2 * seconds / (folds or 1)
 
-    def trial(self, configuration, train, valid):
+    def trial(self, configuration, train, valid, trees=None):
         step = self.script.pop(0)
         if isinstance(step, BaseException):
             raise step

@@ -14,7 +14,7 @@ from fenceline.errors import DefinitionError, MeasurementError
 from fenceline.metrics import Table
 from fenceline.pipelines import CrossValidation, drop, named_space, only, preparation
 from fenceline.problem.evaluation import Evaluation
-from fenceline.problem.parameter import Integer, Real
+from fenceline.problem.parameter import Categorical, Integer, Real
 from fenceline.problem.space import Algorithm, Module, Space
 
 X, Y = make_classification(240, 5, random_state=0)
@@ -173,6 +173,39 @@ def test_where_rows_are_many_boosters_stop_early_and_looks_do_as_full_measuremen
     assert trees(many, 4_000) < 100
     assert trees(many, 1_000) < 100  # a look
     assert trees(alone, 4_000) == 300  # too few of a class to keep some aside
+
+
+BOOSTER = Space(
+    [
+        Module(
+            "estimator",
+            [
+                Algorithm(
+                    "HistGradientBoosting",
+                    {"max_iter": Integer(200, 201), "early_stopping": Categorical([True, False])},
+                )
+            ],
+        )
+    ]
+)
+
+
+@pytest.mark.parametrize("stops", [True, False])
+def test_the_last_fit_has_as_many_trees_as_the_folds_had(stops):
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(900, 3))
+    y = (X[:, 0] + rng.normal(size=900) > 0).astype(int)
+    params = {"max_iter": 200, "early_stopping": stops}
+    chosen = BOOSTER.configuration({"estimator": ("HistGradientBoosting", params)})
+    measure = measuring(metrics.loss("roc_auc"), table=Table(X, y, "binary"))
+    measured = measure(chosen)
+    assert ("stopped_after" in measured.metrics) is stops
+    trees = measured.metrics.get("stopped_after")
+    rows = np.arange(900)
+    last = measure.trial(chosen, rows, rows[:0], trees).pipeline[-1]
+    assert last.n_iter_ == (round(trees) if stops else 200)
+    assert last.n_iter_ < 100 or not stops
+    assert not last.do_early_stopping_  # no row is kept aside
 
 
 def test_lower_fidelity_fits_on_fewer_rows():

@@ -44,7 +44,8 @@ class CrossValidation:
     Called with a configuration it returns a :class:`Measurement`: the value of every metric, with
     its standard error and its value in each fold among the ``spreads``; the error of a time is
     among the ``errors``, too, because measuring again can make it smaller. Beside the metrics there
-    are ``folds`` (how many were measured) and ``warnings`` (how many were raised). Where two
+    are ``folds`` (how many were measured), ``warnings`` (how many were raised) and, of a booster that
+    stops early, ``stopped_after`` (its trees, on average). Where two
     classes are decided about, ``threshold`` is the best threshold inside the fence, computed from the
     scores of the folds; all values are those at it, and ``details`` holds the curve over thresholds
     (:class:`ThresholdCurve`). A pipeline
@@ -203,8 +204,20 @@ class CrossValidation:
             for train, valid in folds.split(rows, cells)
         ]
 
-    def trial(self, configuration: Configuration, train: Rows, valid: Rows) -> Trial:
-        """Fit a configuration on some rows, to be measured on others."""
+    def trial(
+        self, configuration: Configuration, train: Rows, valid: Rows, trees: float | None = None
+    ) -> Trial:
+        """Fit a configuration on some rows, to be measured on others.
+
+        Parameters
+        ----------
+        configuration : Configuration
+            What to fit.
+        train, valid : array of int
+            The rows to fit on and the rows to measure on.
+        trees : float, optional
+            After how many trees the folds of a booster that stops early have stopped.
+        """
         table = self.table
         setting = Setting(
             table.task,
@@ -215,6 +228,7 @@ class CrossValidation:
             directions=self.directions,
             spare_rows=self._spares_rows(train),
             rare_class=self._rare_class(train),
+            trees=trees,
         )
         weights = None if table.weights is None else table.weights[train]
         fold = Fold(table.X, table.y[train], setting, self.preparation, weights, train, valid)

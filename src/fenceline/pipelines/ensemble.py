@@ -23,7 +23,7 @@ from fenceline.pipelines.cross_validation import CrossValidation
 from fenceline.pipelines.fitting.arrange import algorithms, predictor
 from fenceline.pipelines.fitting.group_thresholds import decided_by_group
 from fenceline.pipelines.fitting.thresholds import decide_at, decided, split_threshold
-from fenceline.pipelines.fold_readings import BY_GROUP, THRESHOLD, FoldReadings
+from fenceline.pipelines.fold_readings import BY_GROUP, STOPPED, THRESHOLD, FoldReadings
 from fenceline.pipelines.threshold_curve import Threshold, ThresholdCurve
 from fenceline.problem.configuration import Configuration
 from fenceline.problem.evaluation import Evaluation
@@ -98,7 +98,9 @@ class Candidate:
         if self.trial is not None:
             return self.trial
         votes = dict.fromkeys(self.members)
-        trial = together(self.members, {m: measure.trial(m, train, valid) for m in votes})
+        # Of several pipelines it is not known after how many trees each of them has stopped.
+        trees = self.metrics.get(STOPPED) if len(votes) == 1 else None
+        trial = together(self.members, {m: measure.trial(m, train, valid, trees) for m in votes})
         return trial if self.decision is None else decide(trial, self.decision, measure)
 
 
@@ -184,10 +186,12 @@ class _Jury(CrossValidation):
 
     fitted: dict[Configuration, list[Trial]] = field(default_factory=dict, repr=False)
 
-    def trial(self, configuration: Any, train: Rows, valid: Rows) -> Trial:
+    def trial(
+        self, configuration: Any, train: Rows, valid: Rows, trees: float | None = None
+    ) -> Trial:
         """Return the trial of a configuration, or of members that have all been fitted."""
         if isinstance(configuration, Configuration):
-            return super().trial(configuration, train, valid)
+            return super().trial(configuration, train, valid, trees)
         fold = next(i for i, (_, rows) in enumerate(self.splits) if rows is valid)
         return together(configuration, {m: self.fitted[m][fold] for m in configuration})
 

@@ -4,6 +4,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
+from sklearn.pipeline import Pipeline
 
 from fenceline.evaluation.incumbent import Incumbent
 from fenceline.metrics.metric import PipelineMetric, Reading
@@ -26,6 +27,8 @@ THRESHOLD = "threshold"
 """Where a measurement has its threshold, in log-odds; the mean of its groups' if these have their own."""
 
 
+STOPPED = "stopped_after"
+"""Where a measurement has the trees, on average over the folds, after which a booster has stopped early."""
 BY_GROUP = "group_thresholds"
 """Where the details of a measurement have the log-odds of each group, if every group has its own."""
 
@@ -56,6 +59,7 @@ class FoldReadings:
         self.constraints = constraints
         self._folds: list[dict[str, Reading]] = []
         self._errors: list[float] = []
+        self._trees: list[float] = []
         self._sweep: ThresholdSweep | None = None
         if objective is not None and any(m.decides for m in metrics.values()):
             self._sweep = (
@@ -69,6 +73,7 @@ class FoldReadings:
 
         Given the incumbent, read too how sure its metric is, to tell when folds are enough.
         """
+        self._trees += trees_of(trial.pipeline)
         if self._sweep is not None and trial.response is None:
             self._sweep = None  # decisions are all that the pipeline has to say
         swept = {} if self._sweep is None else self._sweep.metrics
@@ -105,7 +110,7 @@ class FoldReadings:
 
     def summary(self, **more: float) -> Measurement:
         """Return values, errors and values by fold, of all folds together, and further numbers."""
-        metrics: dict[str, float] = {}
+        metrics: dict[str, float] = {STOPPED: float(np.mean(self._trees))} if self._trees else {}
         errors: dict[str, float] = {}
         spreads: dict[str, Spread] = {}
         details: dict[str, Any] = {}
@@ -139,3 +144,10 @@ class FoldReadings:
         return [
             fold | swept for fold, swept in zip(self._folds, self._sweep.readings(at), strict=True)
         ]
+
+
+def trees_of(pipeline: Any) -> list[float]:
+    """Return after how many trees the model of a fitted pipeline has stopped early; none if it did not."""
+    model = pipeline[-1] if isinstance(pipeline, Pipeline) else pipeline
+    model = getattr(model, "estimator_", model)  # of a threshold
+    return [float(model.n_iter_)] if getattr(model, "do_early_stopping_", False) else []

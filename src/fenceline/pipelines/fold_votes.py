@@ -62,11 +62,14 @@ class FoldVotes(CrossValidation):
     fits: Sequence[Rows] = field(default=(), repr=False)
     """The rows of each fit."""
 
-    def trial(self, configuration: Configuration, train: Rows, valid: Rows) -> Trial:
+    def trial(
+        self, configuration: Configuration, train: Rows, valid: Rows, trees: float | None = None
+    ) -> Trial:
         """Fit a configuration once for each fold; once on all rows, if such fits have no vote."""
+        # As they were measured: each finds out for itself when to stop.
         trials = [super(FoldVotes, self).trial(configuration, rows, valid) for rows in self.fits]
         if not all(map(can_vote, trials)):
-            return super().trial(configuration, train, valid)
+            return super().trial(configuration, train, valid, trees)
         return voting(trials, [1] * len(trials), (configuration,))
 
     def seconds_of_fit(self, seconds: float, folds: float | None) -> float:

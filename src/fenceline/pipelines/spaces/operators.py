@@ -54,6 +54,8 @@ class Setting:
     """Whether there are so many rows that models keep some aside to know when to stop."""
     rare_class: bool = False
     """Whether a class has so few rows that none can be kept aside."""
+    trees: float | None = None
+    """After how many trees a booster that stops early has stopped before, on other rows."""
 
     def kind(self, module: Any, stem: str) -> Any:
         """Return the classifier or the regressor of a pair, as the task needs."""
@@ -238,6 +240,9 @@ from .164 to .163, .101 to .100 and .196 to .195; with classes losses fell by .0
 def _boosting(s: Setting, early_stopping: bool | None = None, **params: Any) -> Any:
     stops = s.spare_rows if early_stopping is None else early_stopping
     stops = stops and not s.rare_class
+    if stops and s.trees is not None:
+        # It need not look for the end again, and all rows teach it (docs/decisions/0025).
+        stops, params = False, params | {"max_iter": max(1, round(s.trees))}
     if stops and s.task == "regression":
         # scikit-learn's tolerance is absolute, and numbers to predict have no natural scale.
         params = {"tol": 0.0, "n_iter_no_change": _PATIENCE_NUMBERS} | params
