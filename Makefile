@@ -85,7 +85,7 @@ bench-surrogate: $(PEERS_READY)  ## our GP against scikit-learn's and scikit-opt
 bench-paper-artificial: $(PEERS_READY)  ## the paper's figures 1a-d and rho, in under 20 minutes
 	@$(PEERS)/bin/python -m benchmarks.paper_artificial $(ARGS)
 
-bench-paper-tables: $(PEERS_READY)  ## the paper's appendix E on its eight sets, at a smaller budget (resumes; ../shared/data)
+bench-paper-tables: $(PEERS_READY)  ## the paper's appendix E on its eight sets, at a smaller budget (resumes)
 	@$(PEERS)/bin/python -m benchmarks.paper_tables $(ARGS)
 
 bench-solvers: $(READY)  ## every solver of ADMM on problems of every kind, some minutes on one core
@@ -134,7 +134,7 @@ bench-decisions: $(AUTOML_READY)  ## twelve tables, five fences, the answer by h
 bench-fences: $(AUTOML_READY)  ## two fences that cut off FLAML's own pick, on six tables (75 minutes)
 	@$(AUTOML)/bin/python -m benchmarks.fences $(ARGS)
 
-learn-starts: $(READY)  ## which pipelines a search should begin with, learnt from ../shared/data (35 minutes; resumes)
+learn-starts: $(READY)  ## which pipelines a search should begin with, learnt from tables (half an hour on one core; resumes)
 	@$(BIN)/python -m benchmarks.learn_starts $(ARGS)
 
 bench-wide: $(READY)  ## the wide space against the default, sixteen tables at 60 s (half an hour)

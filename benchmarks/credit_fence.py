@@ -29,7 +29,7 @@ from benchmarks.counted import code_of
 from benchmarks.credit_bounds import PAPER, SUITED, Bounds
 from benchmarks.credit_findings import Found, Measured, fence_table, findings, found_at
 from benchmarks.credit_problem import (
-    DATA,
+    CLIENTS,
     FOLDS,
     LATENCY,
     LOSS,
@@ -207,7 +207,7 @@ def yardstick_of(out: Path, data: Path, rows: int) -> float:
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run, write, draw, judge."""
     parser = argparse.ArgumentParser(prog="python -m benchmarks.credit_fence", description=__doc__)
-    parser.add_argument("--data", type=Path, default=DATA, help="where the clients are")
+    parser.add_argument("--data", type=Path, default=CLIENTS, help="where the clients are")
     parser.add_argument("--minutes", type=float, default=math.inf, help="when to stop, about")
     parser.add_argument("--seeds", type=int, default=SEEDS, help="how many run seeds")
     parser.add_argument("--evaluations", type=int, default=EVALUATIONS, help="of each search")

@@ -13,12 +13,13 @@ import numpy as np
 import pandas as pd
 from sklearn.model_selection import train_test_split
 
+from benchmarks.catalogue import DATA
 from fenceline import Configuration, Integer, Problem, Space, metrics
 from fenceline.metrics import Table
 from fenceline.metrics.fairness import ScoreGap
 from fenceline.pipelines import CrossValidation, drop, named_space, preparation, restrict
 
-DATA = Path("../shared/data/credit/default_credit_card_clients.csv.gz")
+CLIENTS = DATA / "credit" / "default_credit_card_clients.csv.gz"
 ROWS, FOLDS = 3000, 2
 AGES = (30, 40, 50)
 """Where age groups end. Of the 30,000 clients 339 are 60 or older, too few for a group of their own."""

@@ -20,8 +20,8 @@ import time
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
+from benchmarks.catalogue import DATA
 from benchmarks.fences_plan import (
-    DATA,
     EXTRA,
     GAP_SHARES,
     METHODS,

@@ -18,7 +18,6 @@ from fenceline.metrics import Table
 from fenceline.metrics.metric import PipelineMetric
 from fenceline.metrics.trial import Rows
 
-DATA = Path("../shared/data")
 SECONDS = 120.0
 WORKERS = 2
 VOTES = 10

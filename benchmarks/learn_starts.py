@@ -21,6 +21,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 import fenceline
+from benchmarks.catalogue import DATA
 from benchmarks.starts_candidates import Pipeline, candidates, strong
 from benchmarks.starts_measure import SCORES, Sample, known, run, samples
 from fenceline.metrics.trial import Task
@@ -131,7 +132,7 @@ def _write(path: Path, content: Mapping[str, Any]) -> None:
 def main() -> None:
     """Measure for some minutes, then write what is known."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--data", type=Path, default=Path("../shared/data"))
+    parser.add_argument("--data", type=Path, default=DATA)
     parser.add_argument("--minutes", type=float, default=35.0, help="at most, of measuring")
     parser.add_argument(
         "--part", default="1/1", help="2/3: the second of three runs that share the work"

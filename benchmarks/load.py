@@ -16,7 +16,6 @@ from pathlib import Path
 
 from fenceline.evaluation import Engine, Limits, open_engine
 
-TASK_SECONDS = 0.05
 LINE_SECONDS = 60.0
 
 

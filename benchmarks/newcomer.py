@@ -15,6 +15,7 @@ from pathlib import Path
 import numpy as np
 from sklearn.metrics import roc_auc_score
 
+from benchmarks.catalogue import DATA
 from benchmarks.decisions.by_hand import STRENGTHS, decide_by_hand
 from benchmarks.decisions.fence import (
     BATCH,
@@ -30,12 +31,10 @@ from benchmarks.decisions.fence import (
 )
 from benchmarks.decisions.ours import search
 from benchmarks.decisions.rows import Decided, Rows, load
-from benchmarks.leave_out import leaving_out
 from fenceline import metrics
 from fenceline.metrics import Table
 from fenceline.metrics.trial import Trial
-
-DATA = Path("../shared/data")
+from fenceline.pipelines.starts.portfolio import leaving_out
 
 
 def judged(

@@ -27,6 +27,7 @@ os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
 import numpy as np
 from numpy.typing import NDArray
 
+from benchmarks.catalogue import DATA
 from benchmarks.harness import Curve, run_all
 from benchmarks.pages import markdown, publish
 from benchmarks.paper_artificial import _skopt
@@ -199,7 +200,7 @@ def collect(jobs: Sequence[Search]) -> dict[str, dict[str, dict[int, Incumbents]
 def options(arguments: Sequence[str] | None) -> argparse.Namespace:
     """Read the command line."""
     parser = argparse.ArgumentParser(prog="python -m benchmarks.paper_tables", description=__doc__)
-    parser.add_argument("--data", type=Path, default=Path("../shared/data/paper8"))
+    parser.add_argument("--data", type=Path, default=DATA / "paper8")
     parser.add_argument("--sets", nargs="*", default=list(SETS), choices=list(SETS))
     parser.add_argument("--seeds", type=int, default=SEEDS)
     parser.add_argument("--evaluations", type=int, default=EVALUATIONS)

@@ -25,6 +25,7 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
+from benchmarks.catalogue import DATA
 from fenceline import Configuration, Problem, Space, metrics, minimize
 from fenceline.metrics import Table
 from fenceline.pipelines import CrossValidation, Setting, drop, named_space, preparation
@@ -34,7 +35,7 @@ from fenceline.search.admm.solvers import Bandit
 from fenceline.search.admm.subproblem import Block
 from fenceline.search.iterate import Iterate
 
-DATA = Path("../shared/data/paper8/wind.csv.gz")
+WIND = DATA / "paper8" / "wind.csv.gz"
 OUTPUT = Path("out/prefix.csv")
 LOSS = metrics.loss("roc_auc")
 FASTER = 2.5
@@ -216,7 +217,7 @@ def main() -> int:
         description=__doc__, formatter_class=argparse.RawTextHelpFormatter
     )
     parser.add_argument(
-        "--data", type=Path, default=DATA, help="CSV whose column target is the label"
+        "--data", type=Path, default=WIND, help="CSV whose column target is the label"
     )
     parser.add_argument("--pipelines", type=int, default=150)
     parser.add_argument("--rows", type=int, help="use so many of the rows, drawn at random")

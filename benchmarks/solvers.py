@@ -26,6 +26,7 @@ os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
 import numpy as np
 
 import fenceline as fl
+from benchmarks.catalogue import DATA
 from benchmarks.pages import Verdict, markdown, publish, verdict_table
 from benchmarks.solvers_learners import TABLE, Learners, race
 from benchmarks.solvers_problems import KINDS, Kind, truth
@@ -318,7 +319,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser.add_argument("--seeds", type=int, default=5)
     parser.add_argument("--only", nargs="*", help="only these solvers")
     parser.add_argument("--parts", nargs="*", default=["classical", "kinds", "learners"])
-    parser.add_argument("--data", type=Path, default=Path("../shared/data"))
+    parser.add_argument("--data", type=Path, default=DATA)
     parser.add_argument("--report-only", action="store_true", help="run nothing")
     parser.add_argument("--publish", action="store_true", help="write the tables into the docs")
     parser.add_argument("--out", type=Path, default=Path("out/solvers"))

@@ -10,7 +10,7 @@ from benchmarks.automl.ours import fenceline
 from benchmarks.automl.rows import load
 from benchmarks.automl.scores import score
 from benchmarks.jobs import Arrays, serve
-from benchmarks.leave_out import leaving_out
+from fenceline.pipelines.starts.portfolio import leaving_out
 
 
 def run(settings: dict[str, Any], data: Path) -> tuple[dict[str, Any], Arrays]:

@@ -24,8 +24,6 @@ myst_enable_extensions = ["amsmath", "colon_fence", "deflist", "dollarmath"]
 myst_heading_anchors = 3
 exclude_patterns = [
     "_build",
-    "figures/README.md",
-    "figures/*/report.md",
     "gallery/*.ipynb",
     "gallery/*.py",
 ]

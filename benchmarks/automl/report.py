@@ -163,8 +163,11 @@ def write_report(
     )
     results = Results.of(entries, runs)
     verdicts = [*floor_verdicts(results), *rival_verdicts(results)]
-    parts = [remark, verdict_table(verdicts), _method_table(results), _floor_table(results)]
-    parts += [_score_table(results, budget) for budget in BUDGETS]
+    parts = [remark, _not_run(results), verdict_table(verdicts), _method_table(results)]
+    parts += [
+        _floor_table(results),
+        *(_score_table(results, b) for b in BUDGETS if _ran(results, b)),
+    ]
     failures = [f"{r.table}, {r.method}, {r.budget} s: {r.outcome['error']}" for r in runs if math.isnan(r.score)]  # fmt: skip
     if failures:
         parts.append("Failures, which count as a constant:\n\n- " + "\n- ".join(failures))
@@ -175,6 +178,23 @@ def write_report(
 
 def _present(results: Results) -> list[str]:
     return [name for name in METHODS if any(method == name for _, method, _ in results.runs)]
+
+
+def _ran(results: Results, budget: int) -> list[str]:
+    """Return the methods with a budget that ran with this one on some table."""
+    run = {method for _, method, seconds in results.runs if seconds == budget}
+    return [name for name in METHODS if METHODS[name].budgets and name in run]
+
+
+def _not_run(results: Results) -> str:
+    """Say what is missing in the tables, or nothing."""
+    missing = []
+    for budget in BUDGETS:
+        due = [name for name in METHODS if budget in METHODS[name].budgets]
+        absent = [METHODS[name].title for name in due if name not in _ran(results, budget)]
+        if absent:
+            missing.append(f"{', '.join(absent)} at {budget} s")
+    return f"Not run: {'; '.join(missing)}." if missing else ""
 
 
 def _method_table(results: Results) -> str:

@@ -17,7 +17,7 @@ from benchmarks.decisions.fence import BATCH, Bound, Flags, read, score
 from benchmarks.decisions.plan import PLAIN
 from benchmarks.decisions.rows import Decided, Rows, load
 from benchmarks.jobs import Arrays, serve
-from benchmarks.leave_out import leaving_out
+from fenceline.pipelines.starts.portfolio import leaving_out
 
 _THRESHOLDS = np.linspace(0.005, 0.995, 199)
 

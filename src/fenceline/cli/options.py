@@ -90,7 +90,7 @@ Monotone = Annotated[
 Space = Annotated[
     str | None,
     typer.Option(
-        help="The pipelines: default, paper or small, or package.module:function for a Space of your own.",
+        help="The pipelines: default, wide, paper or small, or package.module:function for a Space of your own.",
         autocompletion=completion.spaces,
     ),
 ]

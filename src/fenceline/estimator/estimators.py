@@ -65,8 +65,9 @@ class FencelineClassifier(ClassifierMixin, FencelineEstimator):  # type: ignore[
         constraint holds".
     unseen : float or sequence of int, optional
         The share of rows kept from the search for the certificate, or their row numbers. By default
-        as many as the rarest group or class of the constrained metrics needs, 15 to 40 percent,
-        more for closer bounds on differences between groups;
+        as many as the rarest group or class of the constrained metrics needs, more for close bounds
+        on differences between groups, and beyond 10,000 rows to search with all that are left: 15
+        to 40 percent. Bounds on time, size or memory alone keep 15.
         ``fit(..., unseen=(X, y))`` takes a second table instead.
     prefer : {"certainty", "objective"}
         Whether the model is the best that unseen rows certify, or the best by the folds with its
@@ -94,7 +95,8 @@ class FencelineClassifier(ClassifierMixin, FencelineEstimator):  # type: ignore[
         Whether the pipeline that is delivered is fitted once without each fold of the search, and
         these fits vote, instead of once on all rows. The folds have measured just these fits, so
         that a certificate is likelier; the model is as many times larger and slower. By default
-        where a constraint compares groups and none bounds time, size or memory.
+        where a constraint bounds a difference or a ratio between groups, none bounds time, size or
+        memory, `cv` is a number of folds, and `ensemble` is not asked for.
     positive : label, optional
         Which of two classes is the positive one: the one that precision, recall, error rates,
         shares selected and the threshold are about. By default the last in order.
@@ -122,10 +124,12 @@ class FencelineClassifier(ClassifierMixin, FencelineEstimator):  # type: ignore[
     certificate_ : Certificate or None
         What rows kept from the search say about it; None without constraints.
     finalists_ : tuple of Finalist
-        Every pipeline, and threshold of it, that was fitted on all rows of the search, with its
-        objective by the folds and on unseen rows and its verdict.
+        Every pipeline, and threshold of it, that was fitted to be delivered, with its objective by
+        the folds and on unseen rows and its verdict.
     data_ : dict
         The table in a few numbers, and how groups fared on unseen rows.
+    inspection_ : dict
+        What the model does on unseen rows: what the report draws.
     result_ : Result
         The whole search; ``result_.to_frame()`` is a table of it, and ``cv_results_`` the same as
         a dict of arrays.
@@ -148,7 +152,7 @@ class FencelineRegressor(RegressorMixin, FencelineEstimator):  # type: ignore[mi
     """Finds the scikit-learn pipeline that predicts numbers best inside the fence.
 
     Parameters and attributes are those of :class:`FencelineClassifier`, without classes; the
-    objective is ``"r2"`` by default, and the space ``"default"`` or your own.
+    objective is ``"r2"`` by default, and the space ``"default"``, ``"wide"`` or your own.
     """
 
     _kind = "regression"

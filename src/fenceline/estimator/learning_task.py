@@ -1,7 +1,7 @@
 """What an estimator is asked for, checked as a whole and put in the terms of a problem."""
 
 import warnings
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -57,7 +57,7 @@ _TWO_CLASSES = {
 """Scores of two classes, and what comes nearest to them with more."""
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, kw_only=True)
 class LearningTask:
     """A table, a space of pipelines, and what they are judged by."""
 
@@ -135,10 +135,7 @@ def pose(estimator: Any, given: Given) -> LearningTask:
     objective = objective_metric(estimator.objective, task)
     metrics[objective.name] = objective
     _check_metrics(metrics, task, weights is not None)
-    check_consistent(constraints)
-    for constraint in constraints:
-        check_bound(constraint, metrics[constraint.metric])
-        warn_of_single_rows(constraint, metrics[constraint.metric])
+    _check_bounds(constraints, metrics)
     needed = {name for metric in metrics.values() for name in metric.groups}
     if estimator.cv_group is not None:
         needed.add(estimator.cv_group)
@@ -160,31 +157,33 @@ def pose(estimator: Any, given: Given) -> LearningTask:
     named = any(module.name == MODULE for module in space.modules)
     weighted = emphasis.compared(table, metrics.values())
     space = emphasis.searched(space, table, weighted, wanted=estimator.search_emphasis)
-    folds: Folds | Splitting
-    if is_splitter(estimator.cv):
-        folds = row_checks.splitting_of(estimator, table.groups)
-    else:
-        folds = row_checks.folds_among(estimator.cv, counted, len(y))
     computes = estimator.search_threshold and task == "binary" and not named
-    by_group = _threshold_group(estimator.group_thresholds, computes, metrics)
     unseen = estimator.unseen if given.unseen is None else given.unseen
-    unseen = row_checks.unseen_among(unseen, counted, len(y))
-    first = starts(space, task, round(FITTED * len(table.y)), constraints)
     return LearningTask(
-        table,
-        space,
-        objective.name,
-        constraints,
-        metrics,
-        folds,
-        computes,
-        weighted,
-        by_group,
-        unseen,
-        check.seed(estimator.random_state),
-        first,
-        _directions(table, moves),
+        table=table,
+        space=space,
+        objective=objective.name,
+        constraints=constraints,
+        metrics=metrics,
+        folds=row_checks.splitting_of(estimator, table.groups)
+        if is_splitter(estimator.cv)
+        else row_checks.folds_among(estimator.cv, counted, len(y)),
+        computes_threshold=computes,
+        weighted_groups=weighted,
+        threshold_group=_threshold_group(estimator.group_thresholds, computes, metrics),
+        unseen=row_checks.unseen_among(unseen, counted, len(y)),
+        seed=check.seed(estimator.random_state),
+        starts=starts(space, task, round(FITTED * len(table.y)), constraints),
+        directions=_directions(table, moves),
     )
+
+
+def _check_bounds(constraints: Sequence[Constraint], metrics: Mapping[str, PipelineMetric]) -> None:
+    """Refuse bounds that contradict each other or make no sense of their metric."""
+    check_consistent(constraints)
+    for constraint in constraints:
+        check_bound(constraint, metrics[constraint.metric])
+        warn_of_single_rows(constraint, metrics[constraint.metric])
 
 
 def _directions(table: Table, moves: tuple[tuple[int, int], ...]) -> tuple[int, ...]:

@@ -7,7 +7,7 @@ from typing import Any
 from fenceline.problem.configuration import Configuration
 from fenceline.problem.evaluation import Evaluation
 from fenceline.problem.measurement import Spread
-from fenceline.problem.problem import Measure, takes
+from fenceline.problem.problem import Measure
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,8 +37,3 @@ class WithKeywords:
         """Measure."""
         configuration, keywords = task
         return self.measure(configuration, **keywords)
-
-
-def wants_incumbent(measure: Measure) -> bool:
-    """Tell whether a measure has a parameter ``incumbent``."""
-    return takes(measure, "incumbent")

@@ -9,14 +9,14 @@ from sklearn.pipeline import Pipeline
 from fenceline.evaluation.incumbent import Incumbent
 from fenceline.metrics.metric import PipelineMetric, Reading
 from fenceline.metrics.trial import Grouping, Trial
-from fenceline.pipelines import early_stopping
-from fenceline.pipelines.early_stopping import (
+from fenceline.pipelines import fold_stopping
+from fenceline.pipelines.fitting.thresholds import decided
+from fenceline.pipelines.fold_stopping import (
     SURE_ERRORS,
     farther_inside,
     surely_beaten,
     surely_broken,
 )
-from fenceline.pipelines.fitting.thresholds import decided
 from fenceline.pipelines.group_sweep import GroupSweep
 from fenceline.pipelines.threshold_curve import CURVE
 from fenceline.pipelines.threshold_sweep import ThresholdSweep, fold_error
@@ -87,7 +87,7 @@ class FoldReadings:
             self._sweep.add(trial)
         if incumbent is not None and incumbent.objective in others:
             metric = self.metrics[incumbent.objective]
-            self._errors.append(early_stopping.fold_error(metric, trial))
+            self._errors.append(fold_stopping.fold_error(metric, trial))
 
     def enough(self, incumbent: Incumbent | None) -> bool:
         """Tell whether further folds would change nothing."""

@@ -34,7 +34,7 @@ class Result:
     ended: Ending
     seconds: float
     iterations: "Sequence[Iterate]" = ()
-    """The ADMM iterates; empty for other algorithms."""
+    """What the algorithm told of its state: multipliers, residuals, prices; empty if nothing."""
     finished_at: Sequence[float] = field(default=(), repr=False)
     """Seconds after the start at which each evaluation finished."""
     suggest_seconds: Sequence[float] = field(default=(), repr=False)
@@ -169,7 +169,8 @@ class Result:
     def prices(self) -> Mapping[str, float]:
         """Constraint -> by how much the objective falls per unit its bound is loosened.
 
-        From the last multipliers, in the user's units; 0 for a constraint that does not press.
+        From the last iterate (ADMM's multipliers, or the slopes of StructuredBO's models), in the user's
+        units; 0 for a constraint that does not press.
         """
         return (
             self.iterations[-1].prices

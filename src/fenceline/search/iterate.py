@@ -1,4 +1,4 @@
-"""The state of ADMM after an iteration."""
+"""The state of a search after an iteration."""
 
 import math
 from collections.abc import Mapping
@@ -13,7 +13,7 @@ from fenceline.problem.space import Choices, Theta
 
 @dataclass(frozen=True, slots=True)
 class Iterate:
-    """What ADMM holds after iteration t; the symbols are those of :mod:`fenceline.search.admm.admm`."""
+    """What a search holds after iteration t; the symbols are those of :mod:`fenceline.search.admm.admm`."""
 
     t: int
     z: Choices

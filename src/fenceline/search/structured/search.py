@@ -187,12 +187,20 @@ def _state(t: int, models: Models) -> Iterate:
     slack = np.minimum(np.maximum(-excess, 0.0), slack_bounds(problem))
     pressed = multipliers(models, scales)
     mu = np.zeros(len(excess)) if pressed is None else pressed
-    nothing = np.zeros(0)
-    lack = math.hypot(*(excess + slack))
     return Iterate(
-        t, z, theta, nothing, nothing, slack, mu, 0.0, lack, 0.0,
-        len(data.evaluator.history), scales.prices(problem, mu),
-    )  # fmt: skip
+        t,
+        z,
+        theta,
+        delta=np.zeros(0),  # Nothing is relaxed here, and nothing penalised.
+        lam=np.zeros(0),
+        u=slack,
+        mu=mu,
+        rho=0.0,
+        primal_residual=math.hypot(*(excess + slack)),
+        dual_residual=0.0,
+        evaluations=len(data.evaluator.history),
+        prices=scales.prices(problem, mu),
+    )
 
 
 def _design(

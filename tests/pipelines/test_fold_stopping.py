@@ -9,14 +9,15 @@ from sklearn.datasets import make_classification
 
 from fenceline import ADMM, Problem, metrics, minimize
 from fenceline.baselines import RandomSearch
-from fenceline.evaluation.incumbent import Incumbent, wants_incumbent
+from fenceline.evaluation.incumbent import Incumbent
 from fenceline.metrics import Table
 from fenceline.metrics.metric import Reading
 from fenceline.metrics.trial import Trial
 from fenceline.pipelines import CrossValidation, drop, named_space, only, preparation
-from fenceline.pipelines.early_stopping import fold_error, surely_beaten
+from fenceline.pipelines.fold_stopping import fold_error, surely_beaten
 from fenceline.problem.measurement import Spread
 from fenceline.problem.parameter import Real
+from fenceline.problem.problem import takes
 from fenceline.problem.space import Algorithm, Module, Space
 
 X, Y = make_classification(600, 6, n_informative=4, class_sep=1.5, random_state=0)
@@ -210,7 +211,7 @@ class Full:
 
 def test_a_run_stops_the_hopeless_and_finds_the_same_best_pipeline():
     thrifty = problem()
-    assert wants_incumbent(thrifty.measure)
+    assert takes(thrifty.measure, "incumbent")
     settings = {"evaluations": 25, "algorithm": RandomSearch(), "seed": 1}
     found = minimize(thrifty, **settings)
     whole = minimize(Problem(thrifty.space, Full(thrifty.measure), LOSS.name), **settings)
@@ -235,9 +236,9 @@ def test_a_resumed_run_stops_what_an_uninterrupted_one_stops(tmp_path, first):
 
 
 def test_a_measure_that_does_not_ask_is_called_with_the_configuration_alone():
-    assert not wants_incumbent(Full(None))
-    assert not wants_incumbent(lambda configuration, fidelity=1.0: {})
-    assert not wants_incumbent(max)
+    assert not takes(Full(None), "incumbent")
+    assert not takes(lambda configuration, fidelity=1.0: {}, "incumbent")
+    assert not takes(max, "incumbent")
 
 
 def test_what_keeps_farther_inside_is_measured_in_full_though_it_is_beaten():
