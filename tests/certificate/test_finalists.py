@@ -10,8 +10,9 @@ from sleeper import Sleeper
 
 from fenceline import FencelineClassifier, metrics
 from fenceline.certificate.certify import Certificate, Check
-from fenceline.certificate.finalists import Refit, search_room
+from fenceline.certificate.finalists import Delivery, search_room
 from fenceline.certificate.sequence import Option
+from fenceline.certificate.terms import Terms
 from fenceline.errors import MeasurementError
 from fenceline.estimator.fence import objective_metric
 from fenceline.metrics import Table, Trial
@@ -55,7 +56,7 @@ class Fits:
         return Trial(step, self.table, valid)
 
 
-def refit(script, verdicts, monkeypatch, deadline=math.inf, **settings):
+def refit(script, verdicts, monkeypatch, deadline=math.inf, joint=False, **settings):
     given = iter(verdicts)
 
     def certify(trial, constraints, *_, **__):
@@ -69,7 +70,8 @@ def refit(script, verdicts, monkeypatch, deadline=math.inf, **settings):
     here = space(Algorithm("GaussianNB"))
     problem = Problem(here, lambda c: {}, "loss", [FENCE])
     rows = np.arange(160)
-    return Refit(problem, Fits(script), rows[:120], rows[120:], 0.95, deadline, **settings)
+    terms = Terms(problem, Fits(script), rows[:120], rows[120:], 0.95, deadline, joint)
+    return Delivery(terms, **settings)
 
 
 def candidates(*seconds, sizes=None):

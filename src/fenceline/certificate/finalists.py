@@ -12,8 +12,9 @@ from statistics import NormalDist
 from typing import Literal, TypeAlias
 
 from fenceline.certificate.refits import GRACE_SECONDS, Finalist, Fitted, Refits
-from fenceline.certificate.selection import LOOKS, Selection, risk_of_test
+from fenceline.certificate.selection import LOOKS, Selection
 from fenceline.certificate.sequence import Option
+from fenceline.certificate.terms import Terms, risk_of_test
 from fenceline.certificate.usefulness import dummy_objective, useful
 from fenceline.errors import MeasurementError
 from fenceline.evaluation import Outcome
@@ -33,34 +34,18 @@ Preference: TypeAlias = Literal["certainty", "objective"]
 
 
 @dataclass(frozen=True)
-class Refit:
+class Delivery:
     """Turns what a search found into a model.
 
     Parameters
     ----------
-    problem : Problem
-        The objective and the fence.
-    measure : CrossValidation
-        On the whole table.
-    search, unseen : array of int
-        The rows to fit on, and those to certify on; there may be none of the latter.
-    confidence : float
-        Of the certificate.
-    deadline : float
-        Of :func:`time.monotonic`, when the budget ends.
-    joint : bool
-        Whether all bounds are to hold together.
+    terms : Terms
+        The fence, the rows, the risk, the time.
     prefer : {"certainty", "objective"}
         What is delivered where the best by the folds is not the best that is certified.
     """
 
-    problem: Problem
-    measure: CrossValidation
-    search: Rows
-    unseen: Rows
-    confidence: float
-    deadline: float
-    joint: bool = False
+    terms: Terms
     prefer: Preference = "certainty"
 
     def candidates(
@@ -96,7 +81,9 @@ class Refit:
             with contextlib.suppress(
                 KeyboardInterrupt
             ):  # what the search found is there without it
-                voters = assemble(self.problem, searched, feasible, votes, self.deadline)
+                voters = assemble(
+                    self.terms.problem, searched, feasible, votes, self.terms.deadline
+                )
                 if voters is not None:
                     candidates.insert(0, voters)
         return result, candidates
@@ -114,7 +101,7 @@ class Refit:
         inside = [option for option in self._selection.options(candidates, {}) if option.room >= 0]
         with warnings.catch_warnings(), one_thread(None):
             warnings.simplefilter("ignore")
-            return useful(inside, self.problem, dummy_objective(searched, self.problem))
+            return useful(inside, self.terms.problem, dummy_objective(searched, self.terms.problem))
 
     def best(self, candidates: Sequence[Candidate], inside: Sequence[Option] = ()) -> "Delivered":
         """Test candidates from safe to bold, and return the best that passed.
@@ -130,22 +117,14 @@ class Refit:
         inside : sequence of Option
             What may be tested.
         """
-        refits = Refits(
-            self.problem,
-            self.measure,
-            self.search,
-            self.unseen,
-            self.confidence,
-            self.deadline,
-            self.joint,
-        )
+        refits = Refits(self.terms)
         try:
-            if not inside or not self.unseen.size:
-                plain = [_plain(c, self.problem) for c in candidates[:LOOKS]]
+            if not inside or not self.terms.unseen.size:
+                plain = [_plain(c, self.terms.problem) for c in candidates[:LOOKS]]
                 self._selection.first_of(refits, plain)
             elif self.prefer == "objective":
                 self._selection.first_of(refits, sorted(inside, key=lambda o: o.worth))
-            elif self.joint:
+            elif self.terms.joint:
                 self._selection.together(refits, inside)
             else:
                 self._selection.from_safe_to_bold(refits, candidates, inside)
@@ -168,38 +147,37 @@ class Refit:
         It was chosen without looking at any data, so unseen rows certify it as well as any other.
         """
         configuration = self._simplest
-        train, valid = self.search, self.unseen
+        train, valid = self.terms.search, self.terms.unseen
         if not valid.size:
-            train, valid = self.measure.splits[0]
+            train, valid = self.terms.measure.splits[0]
         start = time.monotonic()
         with warnings.catch_warnings(), one_thread(None):
             warnings.simplefilter("ignore")
             try:
-                trial = self.measure.trial(configuration, train, valid)
-                values = {name: m.value(trial) for name, m in self.measure.metrics.items()}
+                trial = self.terms.measure.trial(configuration, train, valid)
+                values = {name: m.value(trial) for name, m in self.terms.measure.metrics.items()}
                 seconds = time.monotonic() - start
-                evaluation = self.problem.evaluation(
+                evaluation = self.terms.problem.evaluation(
                     configuration, Outcome("ok", seconds=seconds), values | {"folds": 1.0}
                 )
             except Exception as problem:
                 message = traceback.format_exception_only(problem)[-1].strip()
-                failed = self.problem.evaluation(configuration, Outcome("error", message=message))
+                failed = self.terms.problem.evaluation(
+                    configuration, Outcome("error", message=message)
+                )
                 return failed, Candidate((configuration,), {}, 0.0)
         # Fitted on a part of the rows only: better to fit again if that is a matter of moments.
-        again = train is not self.search and 2 * seconds < GRACE_SECONDS
+        again = train is not self.terms.search and 2 * seconds < GRACE_SECONDS
         return evaluation, replace(Candidate.alone(evaluation), trial=None if again else trial)
 
     @cached_property
     def _selection(self) -> Selection:
-        risk = risk_of_test(self.problem, self.confidence, self.joint)
-        return Selection(
-            self.problem, self.measure, (self.search, self.unseen), risk, self.deadline
-        )
+        return Selection(self.terms)
 
     @property
     def _simplest(self) -> Configuration:
         """The pipeline that every search begins with."""
-        return self.problem.space.initial
+        return self.terms.problem.space.initial
 
 
 @dataclass(frozen=True)

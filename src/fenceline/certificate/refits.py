@@ -16,17 +16,17 @@ from fenceline.certificate.certify import (
     uncertified,
 )
 from fenceline.certificate.sequence import Option
+from fenceline.certificate.terms import Terms
 from fenceline.certificate.usefulness import KEPT
 from fenceline.metrics.metric import PipelineMetric
 from fenceline.metrics.scores import score
-from fenceline.metrics.trial import Rows, Trial
+from fenceline.metrics.trial import Trial
 from fenceline.pipelines.cross_validation import CrossValidation
 from fenceline.pipelines.ensemble import Candidate, Members, decide
 from fenceline.pipelines.fitting.thresholds import written_threshold
 from fenceline.pipelines.fold_readings import THRESHOLD
 from fenceline.pipelines.threshold_curve import BALANCE
 from fenceline.problem.configuration import Configuration
-from fenceline.problem.problem import Problem
 from fenceline.threads import one_thread
 
 GRACE_SECONDS = 5.0
@@ -126,29 +126,13 @@ class Refits:
 
     Parameters
     ----------
-    problem : Problem
-        The objective and the fence.
-    measure : CrossValidation
-        On the whole table.
-    search, unseen : array of int
-        The rows to fit on, and those to measure on; there may be none of the latter.
-    confidence : float
-        Of the certificate.
-    deadline : float
-        Of :func:`time.monotonic`, when the budget ends.
-    joint : bool
-        Whether all bounds are to hold together.
+    terms : Terms
+        The fence, the rows, the risk, the time.
     planned : int
         How many options may be tested.
     """
 
-    problem: Problem
-    measure: CrossValidation
-    search: Rows
-    unseen: Rows
-    confidence: float
-    deadline: float
-    joint: bool = False
+    terms: Terms
     planned: int = 1
     tried: list[Fitted] = field(default_factory=list)
     failures: list[str] = field(default_factory=list)
@@ -187,8 +171,8 @@ class Refits:
     def fitted(self, option: Option) -> Trial | None:
         """Fit an option, or decide anew with a pipeline that is fitted; None if it fails or time is short."""
         if option.pipeline not in self._trials:
-            seconds = seconds_of_fit(option.candidate, self.measure)
-            late = time.monotonic() + seconds > self.deadline + GRACE_SECONDS
+            seconds = seconds_of_fit(option.candidate, self.terms.measure)
+            late = time.monotonic() + seconds > self.terms.deadline + GRACE_SECONDS
             if late and any(trial is not None for trial in self._trials.values()):
                 return None
             with warnings.catch_warnings(), one_thread(None):
@@ -200,7 +184,7 @@ class Refits:
                     ):  # decided below, at one threshold after the other
                         bare = {n: v for n, v in candidate.metrics.items() if n != THRESHOLD}
                         candidate = replace(candidate, metrics=bare, details={})
-                    fitted = candidate.fit(self.measure, self.search, self.unseen)
+                    fitted = candidate.fit(self.terms.measure, self.terms.search, self.terms.unseen)
                 except Exception as problem:
                     self.failures.append(traceback.format_exception_only(problem)[-1].strip())
                     fitted = None
@@ -208,7 +192,7 @@ class Refits:
         trial = self._trials[option.pipeline]
         if trial is None or option.log_odds is None:
             return trial
-        return decide(trial, option.log_odds, self.measure)
+        return decide(trial, option.log_odds, self.terms.measure)
 
     def failed(self, option: Option) -> bool:
         """Tell whether the pipeline could not be fitted on all rows of the search."""
@@ -217,7 +201,7 @@ class Refits:
     def finalist(self, fitted: Fitted) -> Finalist:
         """Return the record of one that was tried."""
         members = fitted.option.pipeline
-        value = _value(self.measure.metrics[self.problem.objective], fitted.trial)
+        value = _value(self.terms.measure.metrics[self.terms.problem.objective], fitted.trial)
         return Finalist(
             members[0] if len(set(members)) == 1 else members,
             fitted.option.metrics.get(THRESHOLD),
@@ -231,14 +215,14 @@ class Refits:
         """Return on unseen rows what decided for an option by the folds."""
         if option.merit:
             return 1.0 - _value(score(BALANCE), trial)
-        return _value(self.measure.metrics[self.problem.objective], trial)
+        return _value(self.terms.measure.metrics[self.terms.problem.objective], trial)
 
     def _outgrown(self, option: Option, trial: Trial) -> bool:
         """Read what the pipeline needs now, and tell whether that is beyond a bound."""
         beyond = False
-        for constraint in self.problem.constraints:
+        for constraint in self.terms.problem.constraints:
             name = constraint.metric
-            metric, before = self.measure.metrics[name], option.metrics[name]
+            metric, before = self.terms.measure.metrics[name], option.metrics[name]
             if metric.resource:
                 now = metric.value(trial)
                 beyond |= not constraint.holds(now)
@@ -247,22 +231,22 @@ class Refits:
         return beyond
 
     def _certificate(self, option: Option, trial: Trial) -> Certificate | None:
-        if not self.problem.constraints:
+        if not self.terms.problem.constraints:
             return None
-        if not self.unseen.size:
+        if not self.terms.unseen.size:
             return self._unchecked(option, TOO_FEW_ROWS)
         try:
             with warnings.catch_warnings(), one_thread(None):
                 warnings.simplefilter("ignore")
                 return certify(
                     trial,
-                    self.problem.constraints,
-                    self.measure.metrics,
-                    confidence=self.confidence,
+                    self.terms.problem.constraints,
+                    self.terms.measure.metrics,
+                    confidence=self.terms.confidence,
                     candidates=self.planned,
-                    joint=self.joint,
-                    random_state=self.measure.random_state,
-                    until=self.deadline + GRACE_SECONDS,
+                    joint=self.terms.joint,
+                    random_state=self.terms.measure.random_state,
+                    until=self.terms.deadline + GRACE_SECONDS,
                 )
         except Exception as problem:
             # A metric may not be defined on few rows, for want of a group, say.
@@ -270,9 +254,9 @@ class Refits:
             return self._unchecked(option, f"unseen rows could not be measured ({reason})")
 
     def _unchecked(self, option: Option, reason: str) -> Certificate | None:
-        if not self.problem.constraints:
+        if not self.terms.problem.constraints:
             return None
-        return uncertified(self.problem.constraints, option.metrics, reason)
+        return uncertified(self.terms.problem.constraints, option.metrics, reason)
 
 
 def _value(metric: PipelineMetric, trial: Trial) -> float:

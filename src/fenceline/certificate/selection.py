@@ -8,17 +8,12 @@ from statistics import NormalDist
 
 import numpy as np
 
-from fenceline.certificate.bounds import risk_of_each
 from fenceline.certificate.candidates import Growth, Rooms, options, typical_errors
 from fenceline.certificate.refits import GRACE_SECONDS, Fitted, Refits, seconds_of_fit
 from fenceline.certificate.sequence import SAFE_ERRORS, Option, fixed_sequence, walk
-from fenceline.metrics.trial import Rows
-from fenceline.pipelines.cross_validation import CrossValidation
+from fenceline.certificate.terms import JOINT_CANDIDATES, Terms
 from fenceline.pipelines.ensemble import Candidate
-from fenceline.problem.problem import Problem
 
-JOINT_CANDIDATES = 3
-"""How many are tested where all bounds are to hold together; each takes its share of the risk."""
 LOOKS = 3
 """How many are measured where none is certified, to find one that is inside on unseen rows, too."""
 FAILED_BEFORE = "a safer pipeline was not confirmed, and the sequence of tests ended there"
@@ -27,32 +22,14 @@ FOR_COMPARISON = "measured for comparison, after the sequence of tests had ended
 
 @dataclass(frozen=True)
 class Selection:
-    """Orders options by what the rows of the search say, and tests them.
+    """Orders options by what the rows of the search say, and tests them."""
 
-    Parameters
-    ----------
-    problem : Problem
-        The objective and the fence.
-    measure : CrossValidation
-        On the whole table.
-    rows : pair of arrays of int
-        Of the search, and unseen ones.
-    risk : float
-        Of one test.
-    deadline : float
-        Of :func:`time.monotonic`, when the budget ends.
-    """
-
-    problem: Problem
-    measure: CrossValidation
-    rows: tuple[Rows, Rows]
-    risk: float
-    deadline: float
+    terms: Terms
 
     @property
     def reach(self) -> float:
         """Standard errors between a value on unseen rows and its bound."""
-        return NormalDist().inv_cdf(1 - self.risk)
+        return NormalDist().inv_cdf(1 - self.terms.risk)
 
     def first_of(self, refits: Refits, line: Sequence[Option]) -> None:
         """Test the first that can be fitted, and no other."""
@@ -138,16 +115,16 @@ class Selection:
         return fixed_sequence(
             inside,
             self.reach,
-            fit_seconds=lambda candidate: seconds_of_fit(candidate, self.measure),
-            seconds=self.deadline + GRACE_SECONDS - time.monotonic(),
+            fit_seconds=lambda candidate: seconds_of_fit(candidate, self.terms.measure),
+            seconds=self.terms.deadline + GRACE_SECONDS - time.monotonic(),
             safe=self._safe,
         )
 
     @property
     def _safe(self) -> float:
         """The room, in errors of the unseen rows, that is safe enough by the errors of all rows together."""
-        search, unseen = self.rows
-        return SAFE_ERRORS * math.sqrt(unseen.size / (search.size + unseen.size))
+        search, unseen = self.terms.search.size, self.terms.unseen.size
+        return SAFE_ERRORS * math.sqrt(unseen / (search + unseen))
 
     def options(self, candidates: Sequence[Candidate], growth: Growth) -> list[Option]:
         """Return candidates at all their thresholds, with the room that they have.
@@ -159,23 +136,17 @@ class Selection:
         growth : mapping of str to float
             How much time, size or memory grows when a pipeline is fitted on all rows.
         """
-        search, unseen = self.rows
+        terms = self.terms
         rooms = Rooms(
-            self.problem,
-            self.measure.metrics,
-            (search.size, unseen.size),
-            self.risk,
-            typical_errors(self.problem, candidates),
+            terms.problem,
+            terms.measure.metrics,
+            (terms.search.size, terms.unseen.size),
+            terms.risk,
+            typical_errors(terms.problem, candidates),
             growth,
         )
         most = max((c.folds or 1 for c in candidates), default=1)
         return [option for c in candidates for option in options(c, rooms, most)]
-
-
-def risk_of_test(problem: Problem, confidence: float, joint: bool) -> float:
-    """Return how often one test may be wrong: the full risk, or its share where bounds hold together."""
-    statements = len(problem.constraints) * JOINT_CANDIDATES if joint else 1
-    return risk_of_each(confidence, statements)
 
 
 def _is_safe(fitted: Fitted) -> bool:

@@ -13,11 +13,12 @@ from sklearn.utils.validation import check_is_fitted
 
 from fenceline.certificate.advice import advice
 from fenceline.certificate.certify import Certificate
-from fenceline.certificate.finalists import Delivered, Preference, Refit, search_room
+from fenceline.certificate.finalists import Delivered, Delivery, Preference, search_room
 from fenceline.certificate.holdout import Holdout, set_aside
 from fenceline.certificate.inspection import inspect
 from fenceline.certificate.refits import Fitted
 from fenceline.certificate.sequence import Option
+from fenceline.certificate.terms import Terms
 from fenceline.errors import InfeasibleError, MeasurementError
 from fenceline.estimator import validation as check
 from fenceline.estimator.budget import Budget
@@ -156,22 +157,21 @@ class FencelineEstimator(CallbackSupportMixin, BaseEstimator):  # type: ignore[m
         # Pipelines that vote with each other do not vote with themselves.
         votes = False if self.ensemble else self.fold_votes
         whole = fitting(measure, table, rows.search, votes)
-        refit = Refit(
-            problem, whole, *rows, self.confidence, budget.deadline, self.joint, self.prefer
-        )
-        self.result_, candidates = refit.candidates(self.result_, measure, self.ensemble or 0)
+        terms = Terms(problem, whole, *rows, self.confidence, budget.deadline, self.joint)
+        delivery = Delivery(terms, self.prefer)
+        self.result_, candidates = delivery.candidates(self.result_, measure, self.ensemble or 0)
         if not candidates:
             raise MeasurementError(self.result_.message)
         inside: list[Option] = []
         if self.result_.best is None:
             self._infeasible(self.result_.message)
         elif fence:
-            inside = refit.useful(candidates, measure)
+            inside = delivery.useful(candidates, measure)
             if not inside:
                 self._infeasible(NOTHING_USEFUL.format(self.result_.message))
 
-        delivered = refit.best(candidates, inside)
-        self.inspection_ = inspect(delivered, refit, budget.inspection)
+        delivered = delivery.best(candidates, inside)
+        self.inspection_ = inspect(delivered, terms, budget.inspection)
         self._adopt(delivered, task, rows)
         announcer.end()
         return self

@@ -13,7 +13,7 @@ from typing import Any, TypeVar
 import numpy as np
 
 from fenceline.certificate.bounds import interval
-from fenceline.certificate.finalists import Delivered, Refit
+from fenceline.certificate.finalists import Delivered
 from fenceline.certificate.inspection import decisions
 from fenceline.certificate.inspection.groups import by_group
 from fenceline.certificate.inspection.importance import importance
@@ -27,6 +27,7 @@ from fenceline.certificate.inspection.record import (
     short,
 )
 from fenceline.certificate.refits import seconds_of_fit
+from fenceline.certificate.terms import Terms
 from fenceline.metrics.metric import PipelineMetric
 from fenceline.metrics.scores import Loss, loss
 from fenceline.metrics.scoring import scored
@@ -60,7 +61,7 @@ def allowance(seconds: float | None) -> float:
     return UNCLOCKED_SECONDS if seconds is None else min(SHARE * seconds, MOST_SECONDS)
 
 
-def inspect(delivered: Delivered, refit: Refit, allowed: float) -> Inspection | None:
+def inspect(delivered: Delivered, terms: Terms, allowed: float) -> Inspection | None:
     """Ask the delivered model about rows it has not seen; None if there are none and no time to make some.
 
     Without rows kept from the search, the same pipeline is fitted once more without one fold, if
@@ -70,8 +71,8 @@ def inspect(delivered: Delivered, refit: Refit, allowed: float) -> Inspection | 
     ----------
     delivered : Delivered
         The model, and how it was measured.
-    refit : Refit
-        The table and its rows.
+    terms : Terms
+        The table, its rows, the fence.
     allowed : float
         Seconds that it may take; see :func:`allowance`.
     """
@@ -79,22 +80,22 @@ def inspect(delivered: Delivered, refit: Refit, allowed: float) -> Inspection | 
     with warnings.catch_warnings(), one_thread(None):
         warnings.simplefilter("ignore")  # counted when the pipeline was measured
         try:
-            found = _trial(delivered, refit, allowed)
+            found = _trial(delivered, terms, allowed)
         except Exception:
             return None
         if found is None:
             return None
-        return _Inspector(*found, delivered, refit, start, allowed).record()
+        return _Inspector(*found, delivered, terms, start, allowed).record()
 
 
-def _trial(delivered: Delivered, refit: Refit, allowed: float) -> tuple[Trial, Basis] | None:
+def _trial(delivered: Delivered, terms: Terms, allowed: float) -> tuple[Trial, Basis] | None:
     trial, candidate = delivered.best.trial, delivered.best.option.candidate
     if len(trial.rows):
-        return trial, "unseen" if refit.unseen.size else "fold"
-    if seconds_of_fit(candidate, refit.measure) > allowed:
+        return trial, "unseen" if terms.unseen.size else "fold"
+    if seconds_of_fit(candidate, terms.measure) > allowed:
         return None
-    train, valid = refit.measure.splits[0]
-    return candidate.fit(refit.measure, train, valid), "fold"
+    train, valid = terms.measure.splits[0]
+    return candidate.fit(terms.measure, train, valid), "fold"
 
 
 class _Inspector:
@@ -105,23 +106,23 @@ class _Inspector:
         trial: Trial,
         basis: Basis,
         delivered: Delivered,
-        refit: Refit,
+        terms: Terms,
         start: float,
         allowed: float,
     ) -> None:
         self.trial, self.basis = trial, basis
-        self.option, self.refit = delivered.best.option, refit
+        self.option, self.terms = delivered.best.option, terms
         self.start, self.allowed = start, allowed
         self.missing: dict[str, str] = {}
-        self.rng = np.random.default_rng(refit.measure.random_state)
+        self.rng = np.random.default_rng(terms.measure.random_state)
 
     def record(self) -> Inspection:
         """Return what the model does."""
-        trial, confidence = self.trial, self.refit.confidence
+        trial, confidence = self.trial, self.terms.confidence
         task = trial.table.task
         binary, numbers = task == "binary", task == "regression"
         curve = self.option.candidate.curve
-        measured = [self.metric, *self.refit.measure.metrics.values()]
+        measured = [self.metric, *self.terms.measure.metrics.values()]
         # What is slow comes last, with the time that is left.
         return {
             "format": FORMAT,
@@ -160,12 +161,12 @@ class _Inspector:
     @property
     def metric(self) -> PipelineMetric:
         """The objective."""
-        return self.refit.measure.metrics[self.refit.problem.objective]
+        return self.terms.measure.metrics[self.terms.problem.objective]
 
     @property
     def score(self) -> NamedScore:
         """The objective as people call it."""
-        return named(self.refit.problem.objective)
+        return named(self.terms.problem.objective)
 
     def _part(self, name: str, make: Callable[[], Part | None], wanted: bool = True) -> Part | None:
         """Return a part of the record; None, with a reason, if it cannot be made."""
@@ -183,12 +184,12 @@ class _Inspector:
 
     def _objective(self) -> Objective:
         until = self.start + INTERVAL_SHARE * self.allowed
-        risk = (1 - self.refit.confidence) / 2
+        risk = (1 - self.terms.confidence) / 2
         # In the direction of the search, whatever people call it.
         value, low, high = interval(self.metric, self.trial, risk, self.rng, until)
         score = self.score
         ends = sorted((score.value(low), score.value(high)))
-        searched = self.option.metrics[self.refit.problem.objective]
+        searched = self.option.metrics[self.terms.problem.objective]
         return {
             "name": score.name,
             "larger_is_better": score.larger_is_better,

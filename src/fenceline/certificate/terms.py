@@ -1,0 +1,51 @@
+"""What candidates are fitted and tested on: a fence, rows, a risk, and the time there is."""
+
+from dataclasses import dataclass
+
+from fenceline.certificate.bounds import risk_of_each
+from fenceline.metrics.trial import Rows
+from fenceline.pipelines.cross_validation import CrossValidation
+from fenceline.problem.problem import Problem
+
+JOINT_CANDIDATES = 3
+"""How many are tested where all bounds are to hold together; each takes its share of the risk."""
+
+
+@dataclass(frozen=True)
+class Terms:
+    """What is the same for all candidates of a search.
+
+    Parameters
+    ----------
+    problem : Problem
+        The objective and the fence.
+    measure : CrossValidation
+        On the whole table.
+    search, unseen : array of int
+        The rows to fit on, and those to certify on; there may be none of the latter.
+    confidence : float
+        Of the certificate.
+    deadline : float
+        Of :func:`time.monotonic`, when the budget ends.
+    joint : bool
+        Whether all bounds are to hold together.
+    """
+
+    problem: Problem
+    measure: CrossValidation
+    search: Rows
+    unseen: Rows
+    confidence: float
+    deadline: float
+    joint: bool = False
+
+    @property
+    def risk(self) -> float:
+        """How often one test may be wrong."""
+        return risk_of_test(self.problem, self.confidence, self.joint)
+
+
+def risk_of_test(problem: Problem, confidence: float, joint: bool) -> float:
+    """Return how often one test may be wrong: the full risk, or its share where bounds hold together."""
+    statements = len(problem.constraints) * JOINT_CANDIDATES if joint else 1
+    return risk_of_each(confidence, statements)
