@@ -19,6 +19,7 @@ from fenceline.metrics import Table, Trial
 from fenceline.metrics.metric import PipelineMetric, Reading
 from fenceline.metrics.resources import Resource
 from fenceline.pipelines.ensemble import Candidate
+from fenceline.pipelines.fitting.thresholds import choosing
 from fenceline.pipelines.fold_readings import CURVE
 from fenceline.pipelines.threshold_curve import ThresholdCurve
 from fenceline.problem.constraint import Constraint
@@ -330,6 +331,76 @@ class Thresholds:
         return Found(found, _problem(fence), {_FPR.name: _FPR}, true_room, passes)
 
 
+@dataclass(frozen=True)
+class Shares:
+    """The same where the last fit's scores lie elsewhere, and thresholds follow the share that the folds chose.
+
+    Where a fit chooses that share is read from the unseen rows, without their labels: so the true rate
+    of an option depends on them, too.
+    """
+
+    name: str
+    strengths: tuple[float, ...]
+    bound: float = 0.1
+    cases: int = 400
+    """Of each class."""
+    flattery: float = 0.0
+    drift: float = 0.5
+    """How far the scores of a last fit lie from those of the folds, in their standard deviations."""
+    highest: float = 3.0
+
+    def draw(self, rng: np.random.Generator) -> Found:
+        """Draw one search."""
+        cuts = np.linspace(-1.0, self.highest, 40)
+        error = math.sqrt(self.bound * (1 - self.bound) / self.cases)
+        drifts = self.drift * rng.normal(size=len(self.strengths))
+        searched = self._scores(rng, TIMES * self.cases)
+        unseen = self._scores(rng, self.cases) + drifts
+        y = np.repeat([0, 1], self.cases)
+        trials = [
+            Trial(Says(), Table(unseen[:, [i]], y, "binary"), np.arange(len(y)))
+            for i in range(len(drifts))
+        ]
+        found: list[Candidate] = []
+        for i in range(len(self.strengths)):
+            chosen = searched[:, [i]] > cuts
+            rate = np.mean(chosen[: TIMES * self.cases], axis=0)
+            missed = 1 - np.mean(chosen[TIMES * self.cases :], axis=0)
+            curve = ThresholdCurve(
+                cuts,
+                np.clip((rate + 1 - missed) / 2, 1e-3, 1 - 1e-3),
+                {"false_positive_rate": rate - self.flattery * error, "loss": missed},
+                {"false_positive_rate": np.sqrt((rate + 1e-3) * (1 - rate) / (TIMES * self.cases))},
+            )
+            known = {"loss": 0.0, "false_positive_rate": 0.0}
+            details = {CURVE: curve.to_dict()}
+            found.append(Candidate((i,), known, 0.0, details=details))  # type: ignore[arg-type]
+
+        def placed(option: Option) -> float:
+            assert option.selected is not None
+            return choosing(trials[option.pipeline[0]], option.selected)
+
+        def passes(option: Option, risk: float) -> bool:
+            decided = trials[option.pipeline[0]].X - placed(option)
+            trial = Trial(Says(), Table(decided, y, "binary"), np.arange(len(y)))
+            fence = [self.bound >= _FPR]
+            return (
+                certify(trial, fence, {_FPR.name: _FPR}, confidence=1 - risk).status == "certified"
+            )
+
+        def true_room(option: Option) -> float:
+            rate = ndtr(drifts[option.pipeline[0]] - placed(option))
+            return float((self.bound - rate) / error)
+
+        fence = [self.bound >= _FPR]
+        return Found(found, _problem(fence), {_FPR.name: _FPR}, true_room, passes)
+
+    def _scores(self, rng: np.random.Generator, cases: int) -> Floats:
+        """Return the scores of negatives, then of positives."""
+        noise = _noise(rng, 2 * cases, len(self.strengths))
+        return noise + np.repeat([0.0, 1.0], cases)[:, None] * np.array(self.strengths)
+
+
 NORMAL: tuple[Cell, ...] = (
     Normal("3 constraints, one binds, roomy models exist", 3, 1, (-1.0, 6.0)),
     Normal("the same, hardly any room", 3, 1, (-1.0, 3.0)),
@@ -359,4 +430,9 @@ ROWS: tuple[Cell, ...] = (
     Thresholds("thresholds of 5 pipelines, roomy", (1.0, 1.2, 1.4, 1.6, 1.8)),
     Thresholds("thresholds of one pipeline, the folds flatter by 3", (1.5,), flattery=3.0),
     Thresholds("thresholds, all just outside or worse", (1.0, 1.5), flattery=3.0, highest=1.281),
+    Shares("shares of 5 pipelines whose scores drift, roomy", (1.0, 1.2, 1.4, 1.6, 1.8)),
+    Shares(
+        "shares of 5 pipelines, the folds flatter by 3", (1.0, 1.2, 1.4, 1.6, 1.8), flattery=3.0
+    ),
+    Shares("shares, all just outside or worse", (1.0, 1.5), flattery=3.0, highest=1.281),
 )

@@ -179,7 +179,7 @@ def fit(*words):
         (("predict", "run"), "write fenceline predict run DATA"),
         (("predict", "run", "none.csv"), "check the path"),
         (("predict", "run", "lacking.csv"), "'AGE', 'SEX'; add them"),
-        (("predict", "run", "texts.csv"), "give columns of the kinds"),
+        (("predict", "run", "texts.csv"), "held numbers when the model was fitted"),
         (("predict", "modelless", "toy.csv"), "fenceline explain modelless"),
         (("predict", "run", "toy.csv", "--out", "none/x.csv"), "make it, or choose another"),
         (("predict", "run", "toy.csv", "--out", "x.docx"), "give .csv"),

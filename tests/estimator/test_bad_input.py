@@ -65,7 +65,7 @@ BAD_DATA = {
     "y one class": (X, Y * 0, "one class only"),
     "y small class": (X, ROWS == 5, "fewer rows than there are folds"),
     "y continuous": (X, X[:, 0], "Unknown label type"),
-    "y texts and numbers": (X, np.array([1, "a"] * 150, dtype=object), "Unknown label type"),
+    "y texts and numbers": (X, np.array([1, "a"] * 150, dtype=object), "of several types"),
     "y multi-output": (X, np.column_stack([Y, Y]), "1d array"),
 }
 

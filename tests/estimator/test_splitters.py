@@ -56,7 +56,7 @@ def test_numbers_are_predicted_with_splitters_too():
                 "cv_group": "half",
                 "constraints": [metrics.demographic_parity_difference("half") <= 0.5],
             },
-            "number of groups",
+            "only among the rows to certify on",
         ),
     ],
 )

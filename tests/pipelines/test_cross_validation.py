@@ -12,7 +12,9 @@ from sklearn.model_selection import StratifiedKFold
 from fenceline import Problem, metrics, minimize
 from fenceline.errors import DefinitionError, MeasurementError
 from fenceline.metrics import Table
+from fenceline.metrics.trial import Trial
 from fenceline.pipelines import CrossValidation, drop, named_space, only, preparation
+from fenceline.pipelines.fold_votes import fitting
 from fenceline.problem.evaluation import Evaluation
 from fenceline.problem.parameter import Categorical, Integer, Real
 from fenceline.problem.space import Algorithm, Module, Space
@@ -247,3 +249,58 @@ def test_a_run_over_real_pipelines_records_failures_as_data():
     result = minimize(Problem(space, measure, "loss(roc_auc)", fence), evaluations=6, seed=0)
     assert result.best is not None
     assert all(e.ok for e in result.evaluations)
+
+
+class TestModelsStopAsTheyWereMeasured:
+    """Whether a booster keeps rows aside is decided by the folds of the search, wherever it is fitted."""
+
+    BOOSTER = Space(
+        [Module("estimator", [Algorithm("HistGradientBoosting", {"max_iter": Integer(2, 9)})])]
+    )
+
+    @staticmethod
+    def stops(trial):
+        model = trial.pipeline[-1]
+        return bool(getattr(model, "do_early_stopping_", False))
+
+    @pytest.mark.parametrize("votes", [False, True])
+    @pytest.mark.parametrize(
+        ("rows", "searched", "expected"),
+        [(4000, 4000, False), (6000, 3600, False), (9000, 5000, True)],
+    )
+    def test_more_rows_than_a_fold_has_change_nothing(self, rows, searched, expected, votes):
+        inputs, labels = make_classification(rows, 4, random_state=0)
+        table, search = Table(inputs, labels, "binary"), np.arange(searched)
+        measure = measuring(metrics.loss("roc_auc"), table=table.take(search))
+        whole = fitting(measure, table, search, votes)
+        measured = self.stops(measure.trial(self.BOOSTER.initial, *measure.splits[0]))
+        fitted = whole.trial(self.BOOSTER.initial, search, search[:10])
+        model = fitted.pipeline
+        members = [Trial(m, table, search[:10]) for m in model.estimators_] if votes else [fitted]
+        assert measured is expected
+        assert [self.stops(one) for one in members] == [expected] * len(members)
+
+    def test_a_class_that_is_rare_in_the_folds_is_rare_in_the_last_fit(self):
+        labels = (np.arange(600) < 24).astype(int)  # 16 in a fold, 24 in all
+        table = Table(np.random.default_rng(0).normal(size=(600, 3)), labels, "binary")
+        space = Space(
+            [
+                Module(
+                    "estimator",
+                    [
+                        Algorithm(
+                            "HistGradientBoosting", {"early_stopping": Categorical([True, False])}
+                        )
+                    ],
+                )
+            ]
+        )
+        chosen = space.configuration(
+            {"estimator": ("HistGradientBoosting", {"early_stopping": True})}
+        )
+        measure = measuring(metrics.loss("roc_auc"), table=table)
+        every = np.arange(600)
+        assert not self.stops(measure.trial(chosen, *measure.splits[0]))
+        assert not self.stops(
+            fitting(measure, table, every, False).trial(chosen, every, every[:10])
+        )

@@ -133,8 +133,11 @@ def options(candidate: Candidate, rooms: Rooms, most_folds: float = 1.0) -> list
         errors = {name: float(e[i]) for name, e in curve.errors.items()}
         room = known * rooms.of(candidate, values, errors)
         if not math.isnan(values[objective]):
+            share = None if curve.by_group is not None else float(curve.selected[i])
             worth = values[objective], float(merits[i])
-            found.append(Option(candidate, worth[0], room, values, log_odds, worth[1]))
+            found.append(
+                Option(candidate, worth[0], room, values, log_odds, worth[1], selected=share)
+            )
     return found
 
 

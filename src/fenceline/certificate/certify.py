@@ -19,7 +19,7 @@ Verdict: TypeAlias = Literal["certified", "feasible", "infeasible"]
 
 VERDICTS: tuple[Verdict, ...] = ("certified", "feasible", "infeasible")
 """From the best to the worst."""
-TOO_FEW_ROWS = "there were too few rows to keep any from the search"
+TOO_FEW_ROWS = "there were too few rows, or too few of a class, to keep any from the search"
 
 
 @dataclass(frozen=True, slots=True)

@@ -193,10 +193,10 @@ def search_room(
 ) -> float | None:
     """Return the standard errors of the folds that a search has to keep from a bound for a certificate.
 
-    As far as a test reaches, and a little more: then seven in ten pass. None if there are no rows
-    to certify on.
+    As far as a test reaches, and a little more: then seven in ten pass. None if there is nothing to
+    certify, or nothing to certify it on.
     """
-    if not unseen.size:
+    if not unseen.size or not problem.constraints:
         return None
     reach = NormalDist().inv_cdf(1 - risk_of_test(problem, confidence, joint))
     return (reach + SPARE) * math.sqrt(search.size / unseen.size)

@@ -49,7 +49,8 @@ def set_aside(
 ) -> Holdout:
     """Return the rows to search with and the rows kept from it; none if there are too few.
 
-    Without constraints nothing needs to be certified, and the search has all rows.
+    Without constraints nothing needs to be certified, and the search has all rows but those that were
+    asked for.
 
     Parameters
     ----------
@@ -70,11 +71,9 @@ def set_aside(
         and of a large table all that the search can do without.
     """
     rows = np.arange(len(table.y))
-    if not constraints:
-        return Holdout(rows, rows[:0])
     if isinstance(unseen, np.ndarray):
         return Holdout(np.setdiff1d(rows, unseen), unseen)
-    if len(rows) < FEWEST_ROWS:
+    if (not constraints and unseen is None) or len(rows) < FEWEST_ROWS:
         return Holdout(rows, rows[:0])
     share = needed_share(table, metrics, constraints) if unseen is None else unseen
     if isinstance(folds, Splitting) and (apart := folds.apart(table, share, seed)) is not None:
@@ -84,10 +83,13 @@ def set_aside(
         # Two more than there are folds, so that every fold keeps its share of the rest.
         least = (folds if isinstance(folds, int) else 2) + 2
         cells = strata(table, metrics.values(), least)
-        if np.bincount(cells).min() < least:
-            return Holdout(rows, rows[:0])
-    search, kept = train_test_split(rows, test_size=share, stratify=cells, random_state=seed)
-    return Holdout(np.sort(search), np.sort(kept))
+        # Of a class with fewer rows all are searched with: it is learnt from, and not certified on.
+        rows = rows[np.bincount(cells)[cells] >= least]
+        cells = cells[rows]
+        if len(np.unique(table.target[rows])) < 2:
+            return Holdout(np.arange(len(table.y)), rows[:0])
+    kept = train_test_split(rows, test_size=share, stratify=cells, random_state=seed)[1]
+    return Holdout(np.setdiff1d(np.arange(len(table.y)), kept), np.sort(kept))
 
 
 def needed_share(

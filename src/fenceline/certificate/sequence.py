@@ -48,11 +48,13 @@ class Option:
     metrics: Mapping[str, float]
     """As cross-validation measured them, at this threshold."""
     log_odds: Threshold | None = None
-    """The threshold, or each group's, where it is not that of the candidate itself."""
+    """The threshold by the folds, or each group's, where it is not that of the candidate itself."""
     merit: float = 0.0
     """What decides between thresholds where the objective only ranks; smaller is better."""
     gain: float = 0.0
     """What it is better by than an answer that is the same for every row."""
+    selected: float | None = None
+    """The share of rows that it chooses by the folds, where it has one threshold."""
 
     @property
     def worth(self) -> tuple[float, float]:

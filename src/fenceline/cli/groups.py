@@ -13,6 +13,7 @@ from itertools import pairwise
 from typing import TYPE_CHECKING
 
 from fenceline.errors import DefinitionError, suggestion
+from fenceline.metrics.trial import written_edge
 from fenceline.problem.constraint import Constraint, parse_constraint
 
 if TYPE_CHECKING:
@@ -110,7 +111,7 @@ def _filled(
     for group in chosen:
         more = [] if "group" in given else [f"group={group.column}"]
         if group.bins and "bins" not in given:
-            more.append("bins=" + ":".join(f"{edge:g}" for edge in group.bins))
+            more.append("bins=" + ":".join(map(written_edge, group.bins)))
         metric = f"{name}({','.join([*arguments, *more])})"
         yield replace(constraint, metric=metric), group.column
 

@@ -44,6 +44,16 @@ NOTHING_USEFUL = (
     "There is nothing useful inside the fence: what keeps to it is hardly better than a model that "
     "says the same of every row. {} Loosen the constraint that binds, or give a larger budget."
 )
+_OF_A_FIT = (
+    "best_configuration_",
+    "best_metrics_",
+    "best_pipeline_",
+    "certificate_",
+    "data_",
+    "finalists_",
+    "inspection_",
+    "result_",
+)
 
 
 class FencelineEstimator(CallbackSupportMixin, BaseEstimator):  # type: ignore[misc] # scikit-learn is untyped
@@ -141,14 +151,17 @@ class FencelineEstimator(CallbackSupportMixin, BaseEstimator):  # type: ignore[m
         Raises
         ------
         InfeasibleError
-            No pipeline satisfies every constraint; ``result_`` and ``certificate_`` say more.
+            No pipeline satisfies every constraint. ``result_`` says more, and ``certificate_`` where
+            unseen rows refused what the search had found.
         """
         task = pose(self, joined(X, y, groups, sample_weight, unseen))
+        self._forget()
         table, fence = task.table, task.constraints
         rows = set_aside(table, task.metrics, fence, task.folds, task.seed, task.unseen)
 
-        budget = Budget.begin(self, certified_rows=len(table.y) if rows.unseen.size else 0)
-        measure = task.measure(rows.search, budget)
+        certifies = bool(fence) and rows.unseen.size > 0
+        budget = Budget.begin(self, certified_rows=len(table.y) if certifies else 0)
+        measure = task.measure(rows.search, budget, votes=bool(self.fold_votes))
         problem = task.problem(measure)
         room = search_room(problem, *rows, self.confidence, self.joint)
         announcer = Announcer(self, X, y, sample_weight)
@@ -291,6 +304,11 @@ class FencelineEstimator(CallbackSupportMixin, BaseEstimator):  # type: ignore[m
         elif not framed and isinstance(X, pd.DataFrame):
             X = X.to_numpy()
         return getattr(self.best_pipeline_, method)(X, **more)
+
+    def _forget(self) -> None:
+        """Leave nothing of an earlier fit that this one might not replace: it may end without a model."""
+        for name in _OF_A_FIT:
+            self.__dict__.pop(name, None)
 
     def _adopt(self, delivered: Delivered, task: LearningTask, rows: Holdout) -> None:
         """Become the model that was chosen."""

@@ -36,7 +36,7 @@ from fenceline.pipelines.fitting.weights import check_weighable, weighable_only
 from fenceline.pipelines.fold_checks import Folds
 from fenceline.pipelines.spaces.catalogue import named_space
 from fenceline.pipelines.spaces.operators import Setting, make_middle
-from fenceline.pipelines.splitting import Splitting, is_splitter
+from fenceline.pipelines.splitting import Splitting
 from fenceline.pipelines.starts.portfolio import starts
 from fenceline.problem.configuration import Configuration
 from fenceline.problem.constraint import Constraint, check_consistent
@@ -82,14 +82,28 @@ class LearningTask:
     directions: tuple[int, ...] = ()
     """For each column, whether the model's own last class, or number, must grow or fall with it."""
 
-    def measure(self, search: Rows, budget: Budget | None = None) -> CrossValidation:
-        """Return what measures pipelines on some of the rows, or say that these are too few."""
+    def measure(
+        self, search: Rows, budget: Budget | None = None, *, votes: bool = False
+    ) -> CrossValidation:
+        """Return what measures pipelines on some of the rows, or say that these are too few.
+
+        Parameters
+        ----------
+        search : array of int
+            The rows.
+        budget : Budget, optional
+            What a search may spend.
+        votes : bool
+            Whether the best pipeline will be fitted once without each fold.
+        """
+        row_checks.check_groups_among(self.table, search, self.metrics.values())
         table = self.table.take(search)
         folds: Folds
         if isinstance(self.folds, Splitting):
             folds = self.folds.take(search).pairs(table)
         else:
             folds = row_checks.folds_among(self.folds, search, len(self.table.y))
+        fits = folds if votes and isinstance(folds, int) else 1
         measure = CrossValidation(
             table,
             self.metrics,
@@ -102,7 +116,7 @@ class LearningTask:
             directions=self.directions,
             threshold_group=self.threshold_group,
             fold_seconds=None if budget is None else budget.fold_seconds,
-            fits_after=budget is not None and not budget.reserved,
+            fits_after=0 if budget is None or budget.reserved else fits,
         )
         row_checks.check_splits(measure)
         return measure
@@ -165,9 +179,7 @@ def pose(estimator: Any, given: Given) -> LearningTask:
         objective=objective.name,
         constraints=constraints,
         metrics=metrics,
-        folds=row_checks.splitting_of(estimator, table.groups)
-        if is_splitter(estimator.cv)
-        else row_checks.folds_among(estimator.cv, counted, len(y)),
+        folds=row_checks.folds_of(estimator, table.groups, counted, len(y)),
         computes_threshold=computes,
         weighted_groups=weighted,
         threshold_group=_threshold_group(estimator.group_thresholds, computes, metrics),

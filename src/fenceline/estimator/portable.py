@@ -54,9 +54,9 @@ _ALLOWED = {
     "sklearn.gaussian_process._gpc": "_BinaryGaussianProcessClassifierLaplace",
     "sklearn.gaussian_process.kernels": "ConstantKernel Product RBF",
     "sklearn.metrics._dist_metrics": "EuclideanDistance64 ManhattanDistance64 MinkowskiDistance64",
-    "sklearn.model_selection._split": "GroupKFold GroupShuffleSplit KFold RepeatedKFold "
-    "RepeatedStratifiedKFold ShuffleSplit StratifiedGroupKFold StratifiedKFold StratifiedShuffleSplit "
-    "TimeSeriesSplit",
+    "sklearn.model_selection._split": "GroupKFold GroupShuffleSplit KFold LeaveOneGroupOut LeaveOneOut "
+    "LeavePGroupsOut LeavePOut PredefinedSplit RepeatedKFold RepeatedStratifiedKFold ShuffleSplit "
+    "StratifiedGroupKFold StratifiedKFold StratifiedShuffleSplit TimeSeriesSplit",
     "sklearn.neighbors._ball_tree": "BallTree",
     "sklearn.neighbors._kd_tree": "KDTree",
     "sklearn.neural_network._stochastic_optimizers": "AdamOptimizer SGDOptimizer",

@@ -1,7 +1,7 @@
 """Checks of rows: folds, unseen rows and groups that are handed in, and what classes are cut into."""
 
 import warnings
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from reprlib import repr as short
 from typing import Any
 
@@ -9,12 +9,14 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 from scipy import sparse
+from sklearn.model_selection import PredefinedSplit
 
 from fenceline.errors import DefinitionError
-from fenceline.metrics.trial import Rows, find_group
+from fenceline.metrics.metric import PipelineMetric
+from fenceline.metrics.trial import Rows, Table, find_group
 from fenceline.pipelines.cross_validation import CrossValidation
 from fenceline.pipelines.fold_checks import Folds
-from fenceline.pipelines.splitting import Splitting
+from fenceline.pipelines.splitting import Splitting, is_splitter
 
 
 def check_splits(measure: CrossValidation) -> None:
@@ -40,10 +42,24 @@ def check_splits(measure: CrossValidation) -> None:
                     )
 
 
+def check_groups_among(table: Table, search: Rows, metrics: Iterable[PipelineMetric]) -> None:
+    """Refuse groups that are compared and are only among rows that the search does not have."""
+    for metric in metrics:
+        for grouping in metric.groupings:
+            labels, codes = table.grouping(*grouping)
+            searched = np.isin(np.arange(len(labels)), codes[search])
+            missing = [label for label, known in zip(labels, searched, strict=True) if not known]
+            if missing:
+                raise DefinitionError(
+                    f"{metric.name}: group {missing[0]!r} of {grouping[0]!r} is only among the rows to certify "
+                    "on; merge it with another group (bins cut numbers), or choose other rows with unseen=."
+                )
+
+
 def check_class_sizes(labels: NDArray[Any], folds: Folds) -> None:
     """Warn of classes too small for every fold, and refuse labels with fewer than two others."""
     classes, sizes = np.unique(labels, return_counts=True)
-    least = folds if isinstance(folds, int) else 2
+    least = folds if isinstance(folds, int | np.integer) else 2
     rare = classes[sizes < least].tolist()
     if len(classes) - len(rare) < 2:
         raise DefinitionError(
@@ -59,10 +75,41 @@ def check_class_sizes(labels: NDArray[Any], folds: Folds) -> None:
         )
 
 
-def splitting_of(estimator: Any, groups: Mapping[str, NDArray[Any]]) -> Splitting:
-    """Return the user's splitter with the groups that it is to keep together, if one is named."""
-    name = estimator.cv_group
-    return Splitting(estimator.cv, None if name is None else groups[find_group(name, groups)])
+def folds_of(
+    estimator: Any, groups: Mapping[str, NDArray[Any]], kept: Rows, rows: int
+) -> Folds | Splitting:
+    """Return the user's folds as they are among the rows that are kept.
+
+    Parameters
+    ----------
+    estimator : FencelineEstimator
+        Its settings.
+    groups : mapping of str to array
+        Those that a splitter may be told to keep together, of the rows that are kept.
+    kept : array of int
+        Which rows are kept.
+    rows : int
+        How many there were.
+    """
+    cv = estimator.cv
+    if isinstance(cv, PredefinedSplit):
+        # It knows the rows by number, so it has to be asked before any are put aside.
+        if len(cv.test_fold) != rows:
+            raise DefinitionError(
+                f"cv=PredefinedSplit has {len(cv.test_fold)} rows, and the table {rows}; give one fold for each row."
+            )
+        cv = list(cv.split())
+    if not is_splitter(cv):
+        return folds_among(cv, kept, rows)
+    if estimator.cv_group is None:
+        return Splitting(cv)
+    name = find_group(estimator.cv_group, groups)
+    missing = pd.isna(groups[name])
+    if missing.any():
+        raise DefinitionError(
+            f"cv_group={name!r} is missing in {int(missing.sum())} rows; give those rows a group of their own."
+        )
+    return Splitting(cv, groups[name])
 
 
 def folds_among(folds: Folds, kept: Rows, rows: int) -> Folds:
@@ -77,7 +124,9 @@ def folds_among(folds: Folds, kept: Rows, rows: int) -> Folds:
     rows : int
         How many there were.
     """
-    if isinstance(folds, int | float):
+    if isinstance(folds, int | np.integer):
+        return int(folds)
+    if isinstance(folds, float):
         return folds
     place = np.full(rows, -1)
     place[kept] = np.arange(len(kept))
@@ -134,10 +183,10 @@ def unseen_among(unseen: Any, kept: Rows, rows: int) -> float | Rows | None:
     return among
 
 
-def check_groups(
-    X: Any, given: Mapping[str, Any] | pd.DataFrame | None, needed: set[str]
-) -> dict[str, NDArray[Any]]:
+def check_groups(X: Any, given: Any, needed: set[str]) -> dict[str, NDArray[Any]]:
     """Return every group that was given or that a metric needs, one value per row."""
+    if hasattr(given, "to_pandas"):  # a data frame of polars or Arrow
+        given = given.to_pandas()
     if isinstance(given, pd.DataFrame):
         given = {str(name): given[name] for name in given}
     if given is not None and not isinstance(given, Mapping):

@@ -8,6 +8,7 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 from scipy import sparse
+from sklearn.utils.validation import column_or_1d
 
 from fenceline.errors import DefinitionError
 from fenceline.metrics.trial import Rows
@@ -46,7 +47,7 @@ def joined(X: Any, y: Any, groups: Any, sample_weight: Any, unseen: Any) -> Give
         )
     more_X, more_y, more_groups, more_weight = (*unseen, None, None)[:4]
     first, second = as_table(X), as_table(more_X)
-    before, after = np.asarray(y), np.asarray(more_y)
+    before, after = column_or_1d(y), column_or_1d(more_y)
     if second.shape[0] != len(after) or not len(after):
         raise DefinitionError(
             f"fit: unseen has {second.shape[0]} rows and {len(after)} labels; it needs one label for each row."
@@ -70,12 +71,12 @@ def joined(X: Any, y: Any, groups: Any, sample_weight: Any, unseen: Any) -> Give
 
 def _stacked(first: Any, second: Any) -> Any:
     if isinstance(first, pd.DataFrame) and isinstance(second, pd.DataFrame):
-        if list(first.columns) != list(second.columns):
-            other = sorted(map(str, set(first.columns) ^ set(second.columns)))
+        other = sorted(map(str, set(first.columns) ^ set(second.columns)))
+        if other:
             raise DefinitionError(
-                f"fit: unseen must have the columns of X, in the same order. They differ in {other}."
+                f"fit: unseen must have the columns of X. They differ in {other}."
             )
-        return pd.concat([first, second], ignore_index=True)
+        return pd.concat([first, second[first.columns]], ignore_index=True)
     if isinstance(first, pd.DataFrame) or isinstance(second, pd.DataFrame):
         raise DefinitionError("fit: X and unseen must both be DataFrames, or neither.")
     if first.shape[1:] != second.shape[1:]:

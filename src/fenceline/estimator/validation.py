@@ -83,7 +83,7 @@ def _check_fold_votes(estimator: Any) -> None:
             f"fold_votes=True lets fits of one pipeline vote, and ensemble={estimator.ensemble} several "
             "pipelines; leave out one of the two."
         )
-    if not isinstance(estimator.cv, int):
+    if not isinstance(estimator.cv, int | np.integer):
         raise DefinitionError(
             f"fold_votes=True needs a number of folds as cv. Got cv={short(estimator.cv)}; use cv=3, say."
         )
@@ -169,6 +169,13 @@ def check_y(estimator: Any, X: Any, y: Any) -> NDArray[Any]:
             raise DefinitionError(
                 f"A regressor needs numbers in y. Got values such as {labels[0]!r}; for classes use FencelineClassifier."
             ) from None
+    texts = [isinstance(label, str) for label in labels] if labels.dtype == object else []
+    if any(texts) and not all(texts):
+        text, other = labels[texts.index(True)], labels[texts.index(False)]
+        raise DefinitionError(
+            f"The labels in y are of several types, such as {text!r} and {other!r}; make them all texts, "
+            "or all numbers."
+        )
     check_classification_targets(labels)
     return labels
 

@@ -14,7 +14,7 @@ from fenceline.metrics.metric import Contrast, Parts, PipelineMetric
 from fenceline.metrics.ranges import Range
 from fenceline.metrics.scorer_traits import decides, is_unit, scorer_name, scorer_range, weighable
 from fenceline.metrics.scoring import scored
-from fenceline.metrics.trial import Grouping, Rows, Task, Trial
+from fenceline.metrics.trial import Grouping, Rows, Task, Trial, written_edge
 
 _RESERVED = frozenset("(),=")
 
@@ -282,7 +282,7 @@ def named(metric: str, arguments: list[str], group: object, bins: tuple[float, .
             f"{metric}: group must be a name without parentheses, commas and equals signs. Got "
             f"{group!r}; give the column another name in fit(..., groups={{...}})."
         )
-    cuts = ["bins=" + ":".join(f"{edge:g}" for edge in bins)] if bins else []
+    cuts = ["bins=" + ":".join(map(written_edge, bins))] if bins else []
     return f"{metric}({','.join([*arguments, group, *cuts])})"
 
 

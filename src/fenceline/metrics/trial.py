@@ -335,7 +335,12 @@ def group_labels(
 
 def _interval(edges: NDArray[np.float64], i: int) -> str:
     if i == 0:
-        return f"< {edges[0]:g}"
+        return f"< {written_edge(edges[0])}"
     if i == len(edges):
-        return f">= {edges[-1]:g}"
-    return f"{edges[i - 1]:g} to {edges[i]:g}"
+        return f">= {written_edge(edges[-1])}"
+    return f"{written_edge(edges[i - 1])} to {written_edge(edges[i])}"
+
+
+def written_edge(edge: float) -> str:
+    """Return the edge of an interval in as few digits as tell it from every other number."""
+    return repr(float(edge)).removesuffix(".0")

@@ -5,7 +5,7 @@ import warnings
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
-from typing import Any, ClassVar
+from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -35,6 +35,15 @@ SPARING_ROWS = 3_000
 """From so many rows to fit on, models may keep some aside to know when to stop ..."""
 FEWEST_OF_A_CLASS = 20
 """... if there are so many of each class: a tenth of them is more than one."""
+
+
+class Sparing(NamedTuple):
+    """Whether models keep rows aside to know when to stop."""
+
+    many: bool
+    """Rows are so many that they do, unless told otherwise."""
+    rare: bool
+    """A class has so few that they never do."""
 
 
 @dataclass(frozen=True)
@@ -82,11 +91,17 @@ class CrossValidation:
     fold_seconds : float, optional
         No fold is begun that is likely to end after so many seconds: what the folds before it showed
         is the measurement. So a slow pipeline on many rows is known by one fold, not by a timeout.
-    fits_after : bool
-        Whether the best pipeline is fitted once more after the search, within the same seconds.
+    fits_after : int
+        How many times the best pipeline is fitted after the search, within the same seconds: never,
+        once on all rows, or once without each fold.
     weighted_groups : tuple of pairs, optional
         Names and bins of the groups, crossed with each other, whose rows may count differently in
         fitting; by default those that the metrics compare.
+    directions : tuple of int, optional
+        For each column 1, -1 or 0: whether the model's last class, or number, must grow or fall with it.
+    sparing : Sparing, optional
+        Whether models keep rows aside to know when to stop: by default as the rows of a fold say. A
+        model that is fitted on more rows than were measured stops as it did when it was measured.
     """
 
     # Not in the repr: messages would print the data.
@@ -102,7 +117,8 @@ class CrossValidation:
     directions: tuple[int, ...] = ()
     threshold_group: Grouping | None = None
     fold_seconds: float | None = field(default=None, repr=False)
-    fits_after: bool = field(default=False, repr=False)
+    fits_after: int = field(default=0, repr=False)
+    sparing: Sparing | None = field(default=None, repr=False)
 
     def __post_init__(self) -> None:
         for name, metric in self.metrics.items():
@@ -169,9 +185,10 @@ class CrossValidation:
 
     def seconds_after(self, best: Evaluation) -> float:
         """Return what the last fit is likely to take, on all rows, if the best pipeline has one."""
-        if not self.fits_after:
-            return 0.0
-        return self.seconds_of_fit(best.seconds, best.metrics.get("folds"))
+        folds = best.metrics.get("folds")
+        if self.fits_after > 1:
+            return self.fits_after * best.seconds / (folds or 1)
+        return self.seconds_of_fit(best.seconds, folds) if self.fits_after else 0.0
 
     def seconds_of_fit(self, seconds: float, folds: float | None) -> float:
         """Return how long one fit on all rows is likely to take, by the seconds of some folds."""
@@ -218,7 +235,8 @@ class CrossValidation:
         trees : float, optional
             After how many trees the folds of a booster that stops early have stopped.
         """
-        table = self.table
+        table, sparing = self.table, self.spared
+        rare = sparing.rare or self._rare_class(train)
         setting = Setting(
             table.task,
             len(train),
@@ -226,8 +244,8 @@ class CrossValidation:
             random_state=self.random_state,
             positive=None if table.task == "regression" else table.classes[-1],
             directions=self.directions,
-            spare_rows=self._spares_rows(train),
-            rare_class=self._rare_class(train),
+            spare_rows=sparing.many and not rare,
+            rare_class=rare,
             trees=trees,
         )
         weights = None if table.weights is None else table.weights[train]
@@ -250,13 +268,13 @@ class CrossValidation:
         """First steps that pipelines share; every process has its own."""
         return Prefixes(self.cache_megabytes)
 
-    def _spares_rows(self, train: Rows) -> bool:
-        """Tell whether rows are so many that models keep some aside, unless told otherwise.
-
-        A look is fitted as the full measurement will be.
-        """
-        many = max(len(train), len(self._looked_at[0])) >= SPARING_ROWS
-        return many and not self._rare_class(train)
+    @cached_property
+    def spared(self) -> Sparing:
+        """Whether models keep rows aside: the same in looks, in folds and in the last fit."""
+        if self.sparing is not None:
+            return self.sparing
+        train = self._looked_at[0]
+        return Sparing(len(train) >= SPARING_ROWS, self._rare_class(train))
 
     def _rare_class(self, train: Rows) -> bool:
         """Tell whether a class has too few rows to keep some aside."""

@@ -114,7 +114,9 @@ def decide(trial: Trial, decision: Threshold, measure: CrossValidation) -> Trial
 
 def check_ensemble(size: object) -> None:
     """Refuse a number of votes that makes no sense."""
-    if size is not None and (isinstance(size, bool) or not isinstance(size, int) or size < 0):
+    if size is not None and (
+        isinstance(size, bool) or not isinstance(size, int | np.integer) or size < 0
+    ):
         raise DefinitionError(
             f"ensemble must be the number of votes, or 0 for a single pipeline. Got {size!r}."
         )

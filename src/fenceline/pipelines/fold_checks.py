@@ -41,7 +41,7 @@ def check_group_sizes(table: Table, metric: PipelineMetric, parts: int) -> None:
 
 def check_folds(folds: object) -> None:
     """Refuse a number of folds, or a share to hold out, that makes no sense."""
-    whole = isinstance(folds, int) and not isinstance(folds, bool) and folds >= 2
+    whole = isinstance(folds, int | np.integer) and not isinstance(folds, bool) and folds >= 2
     share = isinstance(folds, float) and 0 < folds < 1
     pairs = isinstance(folds, list) and folds and all(_paired(fold) for fold in folds)
     if not whole and not share and not pairs:

@@ -10,6 +10,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field, fields, replace
 from typing import Any
 
+import numpy as np
 from sklearn.ensemble import VotingClassifier, VotingRegressor
 
 from fenceline.metrics.trial import Rows, Table, Trial
@@ -36,10 +37,11 @@ def fitting(
     """
     if votes is None:
         votes = votes_help(measure) and len(search) < len(table.y)
+    whole = replace(measure, table=table, sparing=measure.spared)
     if not votes:
-        return replace(measure, table=table)
-    same = {f.name: getattr(measure, f.name) for f in fields(measure) if f.init}
-    return FoldVotes(**same | {"table": table}, fits=[search[train] for train, _ in measure.splits])
+        return whole
+    same = {f.name: getattr(whole, f.name) for f in fields(whole) if f.init}
+    return FoldVotes(**same, search=search, fits=[search[train] for train, _ in measure.splits])
 
 
 def votes_help(measure: CrossValidation) -> bool:
@@ -59,13 +61,21 @@ def votes_help(measure: CrossValidation) -> bool:
 class FoldVotes(CrossValidation):
     """Fits a pipeline on the rows of every fold of a search instead of once on all of them."""
 
+    search: Rows = field(default_factory=lambda: np.zeros(0, dtype=np.intp), repr=False)
+    """All rows that the fits may see."""
     fits: Sequence[Rows] = field(default=(), repr=False)
     """The rows of each fit."""
 
     def trial(
         self, configuration: Configuration, train: Rows, valid: Rows, trees: float | None = None
     ) -> Trial:
-        """Fit a configuration once for each fold; once on all rows, if such fits have no vote."""
+        """Fit a configuration once for each fold of the search; once, if such fits have no vote.
+
+        On other rows than those of the search it is fitted once, too: the fits of the folds may have
+        seen what they are to be measured on.
+        """
+        if not np.array_equal(train, self.search):
+            return super().trial(configuration, train, valid, trees)
         # As they were measured: each finds out for itself when to stop.
         trials = [super(FoldVotes, self).trial(configuration, rows, valid) for rows in self.fits]
         if not all(map(can_vote, trials)):

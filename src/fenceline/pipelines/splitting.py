@@ -44,7 +44,14 @@ class Splitting:
         if self.ordered:
             last = max(1, round(share * len(rows)))
             # What lies between two folds lies between search and certificate, too.
-            return rows[: len(rows) - last - self.splitter.gap], rows[-last:]
+            end = len(rows) - last - self.splitter.gap
+            if end < 1:
+                raise DefinitionError(
+                    f"cv=TimeSeriesSplit: of {len(rows)} rows the last {last} certify, and a gap of "
+                    f"{self.splitter.gap} before them leaves none to search with; use a smaller gap, or "
+                    "give more rows."
+                )
+            return rows[:end], rows[-last:]
         if self.groups is None:
             return None
         if len(np.unique(self.groups)) < 2:
@@ -94,6 +101,11 @@ def _check_fold(name: str, table: Table, train: Rows, valid: Rows) -> None:
     for rows, what in ((train, "to fit on"), (valid, "to measure on")):
         if not rows.size:
             raise DefinitionError(f"{name} has no rows {what}; use fewer folds, or give more rows.")
+        if rows.min() < 0 or rows.max() >= len(table.y):
+            raise DefinitionError(
+                f"{name} names row {rows.max() if rows.max() >= len(table.y) else rows.min()}, and there "
+                f"are {len(table.y)} rows to search with; give the folds as pairs of row numbers, cv=[...]."
+            )
         if table.task == "regression":
             continue
         if len(np.unique(table.target[rows])) < 2:

@@ -14,7 +14,7 @@ from fenceline.metrics.decisions import Floats, Sweep, confusion
 from fenceline.metrics.metric import PipelineMetric, Reading
 from fenceline.metrics.scores import score
 from fenceline.metrics.trial import Trial
-from fenceline.pipelines.fitting.thresholds import cut, decided
+from fenceline.pipelines.fitting.thresholds import MOST_LOG_ODDS, cut, decided
 from fenceline.pipelines.threshold_curve import BALANCE, ThresholdCurve
 from fenceline.problem.constraint import Constraint
 
@@ -27,8 +27,6 @@ one share of positives found from the next; closer in the tails, because bounds 
 with 0.0125 from one to the next, a bound of 0.05 on false positives had steps of two standard errors."""
 FEW = 17
 """How many thresholds are looked at where a user's function has to be called for each of them."""
-MOST_LOG_ODDS = 30.0
-"""Beyond it a probability cannot be told from 0 or 1."""
 CHANCE = 0.95
 """Folds that differ more than rates of that many rows do in this share of cases are believed."""
 

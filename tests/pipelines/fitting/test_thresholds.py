@@ -13,8 +13,15 @@ from fenceline import metrics
 from fenceline.errors import SpaceError
 from fenceline.estimator.estimators import FencelineClassifier
 from fenceline.metrics.resources import _predictor
+from fenceline.metrics.trial import Table, Trial
 from fenceline.pipelines import build, fit, with_threshold
-from fenceline.pipelines.fitting.thresholds import decide_at, decided, searches_threshold
+from fenceline.pipelines.fitting.thresholds import (
+    choosing,
+    decide_at,
+    decided,
+    searches_threshold,
+    threshold_of,
+)
 from fenceline.pipelines.spaces.operators import Setting
 from fenceline.problem.configuration import Choice
 from fenceline.problem.parameter import Integer, Real
@@ -206,3 +213,54 @@ def test_few_positives_are_found_better_with_the_threshold_than_without():
         )
         losses.append(model.fit(features, y).result_.best.objective)
     assert losses[1] < losses[0] - 0.05
+
+
+class Scores:
+    """Says what the first column says."""
+
+    classes_ = np.array([0, 1])
+
+    def __init__(self, likely):
+        if likely:
+            self.predict_proba = lambda X: np.column_stack([1 - X[:, 0], X[:, 0]])
+        else:
+            self.decision_function = lambda X: X[:, 0]
+
+
+def scored(scores, likely=True, weights=None):
+    y = np.arange(len(scores)) % 2
+    table = Table(np.array(scores)[:, None], y, "binary", weights=weights)
+    return Trial(Scores(likely), table, np.arange(len(scores)))
+
+
+class TestAShareOfTheRows:
+    @pytest.mark.parametrize("likely", [True, False])
+    @pytest.mark.parametrize("share", [0.0, 0.1, 0.35, 0.5, 0.99, 1.0])
+    def test_is_chosen_by_the_threshold_that_it_asks_for(self, share, likely):
+        scores = np.random.default_rng(0).uniform(0.01, 0.99, 100)
+        cut = choosing(scored(scores, likely), share)
+        assert np.mean(scores >= (expit(cut) if likely else cut)) == share
+
+    def test_is_as_near_as_equal_scores_let_it_be(self):
+        trial = scored([0.2] * 6 + [0.7] * 4)
+        assert expit(choosing(trial, 0.35)) == pytest.approx(0.45)  # four in ten, not all or none
+        assert expit(choosing(trial, 0.9)) == pytest.approx(0.1)
+
+    def test_counts_rows_by_their_weight(self):
+        trial = scored([0.2, 0.4, 0.6, 0.8], weights=np.array([1.0, 1.0, 1.0, 3.0]))
+        assert expit(choosing(trial, 0.5)) == pytest.approx(0.7)
+
+    def test_does_not_depend_on_labels(self):
+        scores = np.random.default_rng(0).uniform(size=50)
+        other = scored(scores)
+        other.target = 1 - other.target
+        assert choosing(other, 0.3) == choosing(scored(scores), 0.3)
+
+
+@pytest.mark.parametrize("log_odds", [-2.5, 0.0, 3.0])
+@pytest.mark.parametrize("model", ["GaussianNB", "sklearn.svm.LinearSVC"])
+def test_a_pipeline_tells_where_it_decides(model, log_odds):
+    fitted = fit({"estimator": Choice(model)}, X, LABELS, setting())
+    rows = metrics.Trial(fitted, metrics.Table(X, LABELS, "binary"), np.arange(600))
+    assert threshold_of(decided(rows, log_odds).pipeline) == pytest.approx(log_odds)
+    assert threshold_of(fitted) is None

@@ -128,13 +128,16 @@ class TablePreparation(TransformerMixin, BaseEstimator):  # type: ignore[misc] #
             X = pd.DataFrame(X, columns=getattr(self, "feature_names_in_", None))
         found = self._index
         at = found.places if _same(X.columns, found.columns) else self._places(X)
-        if len(X) <= FEW_ROWS:
-            return self._looked_up(X, at, found)
-        rows = [
-            encoding.rows_of(known, *text_codes(X.iloc[:, place]))
-            for known, place in zip(found.lookups, at.texts, strict=True)
-        ]
-        return self._assembled(_blocks(X, at), rows)
+        try:
+            if len(X) <= FEW_ROWS:
+                return self._looked_up(X, at, found)
+            rows = [
+                encoding.rows_of(known, *text_codes(X.iloc[:, place]))
+                for known, place in zip(found.lookups, at.texts, strict=True)
+            ]
+            return self._assembled(_blocks(X, at), rows)
+        except (TypeError, ValueError) as problem:
+            raise _not_numbers(X, at) or problem from None
 
     def get_feature_names_out(self, input_features: Any = None) -> NDArray[np.object_]:
         """Return the names of the columns made, as scikit-learn's own steps name them."""
@@ -292,6 +295,19 @@ def _blocks(X: pd.DataFrame, at: _Places) -> list[NDArray[Any]]:
     if at.dates:
         blocks.append(date_numbers(X.iloc[:, list(at.dates)]))
     return blocks
+
+
+def _not_numbers(X: pd.DataFrame, at: _Places) -> DefinitionError | None:
+    """Return the error that names columns which held numbers once and hold something else now."""
+    for place in at.numbers:
+        column = X.iloc[:, place]
+        wrong = column[pd.to_numeric(column, errors="coerce").isna() & column.notna()]
+        if len(wrong):
+            return DefinitionError(
+                f"The column {X.columns[place]!r} held numbers when the model was fitted, and holds "
+                f"{wrong.iloc[0]!r} now; give a number, or leave it missing."
+            )
+    return None
 
 
 def _number(value: Any) -> float:

@@ -8,7 +8,8 @@ is searched for it instead.
 from collections.abc import Mapping
 from typing import Any
 
-from scipy.special import expit
+import numpy as np
+from scipy.special import expit, logit
 from sklearn.base import clone
 from sklearn.model_selection import FixedThresholdClassifier
 from sklearn.pipeline import Pipeline
@@ -25,6 +26,8 @@ THRESHOLD = "Threshold"
 """The algorithm's name; a space whose last module has it searches the threshold."""
 LOG_ODDS = 5.0
 """How far from even odds a threshold may lie: from 0.7 % to 99.3 %."""
+MOST_LOG_ODDS = 30.0
+"""Beyond it a probability cannot be told from 0 or 1."""
 
 
 def with_threshold(space: Space, low: float = -LOG_ODDS, high: float = LOG_ODDS) -> Space:
@@ -128,6 +131,34 @@ def decided(trial: Trial, log_odds: float) -> Trial:
         chosen = None if trial.response is None else trial.response >= cut(log_odds, likely)
         other.answers.recall(trial.answers, chosen)
     return other
+
+
+def choosing(trial: Trial, share: float) -> float:
+    """Return the log-odds at which a fitted pipeline chooses a share of the trial's rows, as nearly as it can.
+
+    Labels have no part in it.
+    """
+    assert trial.response is not None
+    scores, at = np.unique(trial.response, return_inverse=True)
+    weights = np.bincount(at, trial.weights)
+    # At or above each score, and above all of them.
+    chosen = np.append(np.cumsum(weights[::-1])[::-1], 0.0) / weights.sum()
+    place = int(np.argmin(np.abs(chosen - share)))
+    likely = trial.answers.likely
+    ends = (0.0, 1.0) if likely else (scores[0] - 1.0, scores[-1] + 1.0)
+    # Half way to the next lower score: so rounding does not decide about any row.
+    known = np.concatenate([ends[:1], scores, ends[1:]])
+    between = float(known[place] + known[place + 1]) / 2
+    return float(np.clip(logit(between), -MOST_LOG_ODDS, MOST_LOG_ODDS)) if likely else between
+
+
+def threshold_of(pipeline: Any) -> float | None:
+    """Return the log-odds, or the decision value, at which a fitted pipeline decides; None for even odds."""
+    model = pipeline[-1] if isinstance(pipeline, Pipeline) else pipeline
+    if not isinstance(model, FixedThresholdClassifier):
+        return None
+    likely = model.response_method == "predict_proba"
+    return float(logit(model.threshold)) if likely else float(model.threshold)
 
 
 def describe_threshold(pipeline: Any, log_odds: float) -> str:

@@ -8,6 +8,8 @@ from sklearn.ensemble import VotingClassifier, VotingRegressor
 from sklearn.model_selection import FixedThresholdClassifier
 from sklearn.pipeline import Pipeline
 
+from fenceline.errors import DefinitionError
+from fenceline.pipelines.fitting.group_thresholds import GroupThresholds
 from fenceline.pipelines.fitting.labels import EncodedLabels
 from fenceline.pipelines.fitting.prepare_table import TablePreparation
 from fenceline.pipelines.onnx.fallback import converted
@@ -44,6 +46,11 @@ def convert(pipeline: Any, columns: int, notes: dict[str, Any] | None = None) ->
     MissingDependencyError
         The extra ``onnx`` is not installed.
     """
+    if isinstance(pipeline, GroupThresholds):
+        raise DefinitionError(
+            f"The model decides at another threshold for each group of {pipeline.group!r}, and an ONNX file "
+            "has no groups; use model.save, or fit without group_thresholds."
+        )
     graph = Graph()
     first = "" if _takes_columns(pipeline) else graph.input(TABLE, np.float64, columns)
     found = _predicted(graph, first, pipeline)
@@ -88,8 +95,6 @@ def _predicted(graph: Graph, value: str, model: Any) -> str:
         return _voted(graph, value, model)
     if isinstance(model, EncodedLabels):
         return _predicted(graph, value, model.estimator_)
-    if type(model).__module__.partition(".")[0] == "fenceline":
-        raise unconvertible(model, "it needs more than the rows to decide")
     found = answers(graph, value, model)
     return converted(graph, value, model, predicts=True) if found is None else found
 
