@@ -3,6 +3,7 @@
 import numpy as np
 import pandas as pd
 import pytest
+from scipy.special import logit
 from sklearn.model_selection import (
     GroupKFold,
     LeaveOneGroupOut,
@@ -12,7 +13,12 @@ from sklearn.model_selection import (
 
 import fenceline as fl
 from fenceline import FencelineClassifier, FencelineRegressor, metrics
+from fenceline.certificate.holdout import set_aside
 from fenceline.errors import DefinitionError, InfeasibleError
+from fenceline.estimator.budget import Budget
+from fenceline.estimator.learning_task import pose
+from fenceline.estimator.second_table import joined
+from fenceline.pipelines.threshold_curve import ThresholdCurve
 from fenceline.problem.space import Algorithm, Module, Space
 
 ROWS = 400
@@ -114,10 +120,6 @@ class TestVotes:
         assert model.inspection_["scores"]["balanced_accuracy"] < 0.65
 
     def test_the_seconds_of_all_their_fits_are_left(self):
-        from fenceline.estimator.budget import Budget
-        from fenceline.estimator.learning_task import pose
-        from fenceline.estimator.second_table import joined
-
         model = classifier(seconds=60, evaluations=None, cv=3)
         task = pose(model, joined(TABLE, Y, None, None, None))
         budget, rows = Budget.begin(model), np.arange(ROWS)
@@ -233,3 +235,45 @@ def test_a_text_among_numbers_is_told_by_its_column(rows):
 def test_labels_of_several_types_are_refused():
     with pytest.raises(DefinitionError, match="such as 'no' and 1; make them all texts"):
         classifier().fit(TABLE, pd.Series(["no", 1] * 200))
+
+
+class TestTheThresholdOfTheModel:
+    """It is where the model chooses the share of rows that the folds chose, not where their scores were cut."""
+
+    @staticmethod
+    def shares(model, table):
+        curve = ThresholdCurve.of(model.result_.best.details)
+        by_folds = np.interp(
+            model.result_.best.metrics["threshold"], curve.log_odds, curve.selected
+        )
+        return by_folds, np.mean(model.predict(table) == "yes")
+
+    @pytest.fixture
+    def forest(self):
+        # A forest of trees that are grown to the end: its scores on unseen rows depend on how many rows it had.
+        return Space([Module("estimator", [Algorithm("RandomForest")])])
+
+    def test_of_rows_drawn_from_the_same_ones(self, forest):
+        model = classifier(*FPR, space=forest, unseen=0.4, prefer="objective").fit(TABLE, Y)
+        unseen = TABLE.iloc[model_rows(model)]
+        by_folds, chosen = self.shares(model, unseen)
+        assert chosen == pytest.approx(by_folds, abs=2 / len(unseen))
+        assert model.best_metrics_["threshold"] == pytest.approx(
+            logit(model.best_pipeline_[-1].threshold)
+        )
+        assert model.finalists_[0].threshold == model.best_metrics_["threshold"]
+
+    def test_of_other_rows_it_stays_where_it_was(self, forest):
+        later = np.arange(240, ROWS)
+        model = classifier(*FPR, space=forest, unseen=later, prefer="objective").fit(TABLE, Y)
+        assert model.best_metrics_["threshold"] == pytest.approx(
+            model.result_.best.metrics["threshold"]
+        )
+
+
+def model_rows(model):
+    """Return the rows that a model of the whole table was certified on."""
+    task = pose(model, joined(TABLE, Y, None, None, None))
+    return set_aside(
+        task.table, task.metrics, task.constraints, task.folds, task.seed, task.unseen
+    ).unseen

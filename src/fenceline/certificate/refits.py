@@ -175,10 +175,10 @@ class Refits:
     def fitted(self, option: Option) -> Trial | None:
         """Fit an option, or decide anew with a pipeline that is fitted; None if it fails or time is short.
 
-        The fit decides where it chooses the share of rows that the folds chose, not at their threshold:
-        scores of another fit lie elsewhere. At the threshold of the folds, rates on unseen rows lay 1.3 to
-        5.2 standard errors from what the folds had said, at their share .4 to 1.6 (docs/decisions/0026).
-        Labels of unseen rows have no part in it.
+        Where unseen rows are like those of the search, the fit decides where it chooses the share of rows
+        that the folds chose, not at their threshold: scores of another fit lie elsewhere. At the
+        threshold of the folds, rates on unseen rows lay 1.3 to 5.2 standard errors from what the folds
+        had said, at their share .4 to 1.6 (docs/decisions/0026). Labels of unseen rows have no part in it.
         """
         if option.pipeline not in self._trials:
             seconds = seconds_of_fit(option.candidate, self.terms.measure)
@@ -202,7 +202,7 @@ class Refits:
         trial = self._trials[option.pipeline]
         if trial is None or option.log_odds is None:
             return trial
-        if option.selected is None or not len(trial.rows):
+        if option.selected is None or not self.terms.alike or not len(trial.rows):
             return decide(trial, option.log_odds, self.terms.measure)
         return decide(trial, choosing(trial, option.selected), self.terms.measure)
 

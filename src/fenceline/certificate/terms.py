@@ -29,6 +29,9 @@ class Terms:
         Of :func:`time.monotonic`, when the budget ends.
     joint : bool
         Whether all bounds are to hold together.
+    alike : bool
+        Whether unseen rows were drawn from those of the search: then the same share of them is to be
+        chosen. Later rows, or another table, may hold more or fewer that should be.
     """
 
     problem: Problem
@@ -38,6 +41,7 @@ class Terms:
     confidence: float
     deadline: float
     joint: bool = False
+    alike: bool = True
 
     @property
     def risk(self) -> float:

@@ -170,7 +170,8 @@ class FencelineEstimator(CallbackSupportMixin, BaseEstimator):  # type: ignore[m
         # Pipelines that vote with each other do not vote with themselves.
         votes = False if self.ensemble else self.fold_votes
         whole = fitting(measure, table, rows.search, votes)
-        terms = Terms(problem, whole, *rows, self.confidence, budget.deadline, self.joint)
+        deadline, alike = budget.deadline, task.draws_unseen
+        terms = Terms(problem, whole, *rows, self.confidence, deadline, self.joint, alike)
         delivery = Delivery(terms, self.prefer)
         self.result_, candidates = delivery.candidates(self.result_, measure, self.ensemble or 0)
         if not candidates:

@@ -82,6 +82,12 @@ class LearningTask:
     directions: tuple[int, ...] = ()
     """For each column, whether the model's own last class, or number, must grow or fall with it."""
 
+    @property
+    def draws_unseen(self) -> bool:
+        """Whether the rows to certify on are drawn at random, and so are like those of the search."""
+        ordered = isinstance(self.folds, Splitting) and self.folds.ordered
+        return not ordered and not isinstance(self.unseen, np.ndarray)
+
     def measure(
         self, search: Rows, budget: Budget | None = None, *, votes: bool = False
     ) -> CrossValidation:
