@@ -74,6 +74,15 @@ class TestNoRowsAreLeftToCertifyOn:
         with pytest.raises(InfeasibleError, match="size_mb"):
             votes.fit(TABLE[:90], Y[:90])
 
+    def test_one_that_has_outgrown_its_bound_makes_room_for_the_next(self):
+        space = Space([Module("estimator", [Algorithm("ExtraTrees"), Algorithm("GaussianNB")])])
+        free = classifier("size_mb <= 1e3", space=space, evaluations=2).fit(TABLE[:90], Y[:90])
+        grown = max(e.metrics["size_mb"] for e in free.result_.evaluations)  # as the folds have it
+        model = classifier(f"size_mb <= {1.01 * grown}", space=space, evaluations=2)
+        fitted = model.fit(TABLE[:90], Y[:90])
+        assert fitted.best_configuration_["estimator"].algorithm == "GaussianNB"
+        assert fitted.certificate_.status == "feasible"
+
 
 class TestRowsThatAreKeptFromTheSearch:
     def test_a_second_table_is_not_learnt_from_without_a_fence_either(self):
@@ -181,6 +190,7 @@ class TestGroups:
 
         model = classifier(metrics.demographic_parity_difference("g") <= 0.9)
         assert model.fit(TABLE, Y, groups=Frame()).certificate_.rows
+        assert model.fit(TABLE, Y, groups=Frame(), unseen=(TABLE, Y, Frame())).certificate_.rows
 
 
 class TestFolds:
@@ -190,6 +200,16 @@ class TestFolds:
         model.fit(TABLE, Y, sample_weight=weights).save(tmp_path / "model.skops")
         assert model.result_.best.metrics["folds"] == 3
         assert isinstance(fl.load(tmp_path / "model.skops").cv, PredefinedSplit)
+
+    def test_they_are_those_of_the_first_table_where_there_are_two(self):
+        model = classifier(*FPR, cv=PredefinedSplit(np.arange(300) % 3))
+        model.fit(TABLE[:300], Y[:300], unseen=(TABLE[300:], Y[300:]))
+        assert (model.data_["search_rows"], model.data_["unseen_rows"]) == (300, 100)
+
+    def test_they_keep_no_groups_together(self):
+        model = classifier(cv=PredefinedSplit(np.arange(ROWS) % 3), cv_group="g")
+        with pytest.raises(DefinitionError, match="use GroupKFold"):
+            model.fit(TABLE, Y, groups={"g": np.arange(ROWS) // 8})
 
     def test_they_are_of_this_table(self):
         with pytest.raises(DefinitionError, match="has 30 rows, and the table 400"):

@@ -75,21 +75,23 @@ def set_aside(
         return Holdout(np.setdiff1d(rows, unseen), unseen)
     if (not constraints and unseen is None) or len(rows) < FEWEST_ROWS:
         return Holdout(rows, rows[:0])
-    share = needed_share(table, metrics, constraints) if unseen is None else unseen
-    if isinstance(folds, Splitting) and (apart := folds.apart(table, share, seed)) is not None:
-        return Holdout(*apart)
-    cells = None
+    common, cells = rows, None
     if table.task != "regression":
         # Two more than there are folds, so that every fold keeps its share of the rest.
         least = (folds if isinstance(folds, int) else 2) + 2
         cells = strata(table, metrics.values(), least)
         # Of a class with fewer rows all are searched with: it is learnt from, and not certified on.
-        rows = rows[np.bincount(cells)[cells] >= least]
-        cells = cells[rows]
-        if len(np.unique(table.target[rows])) < 2:
-            return Holdout(np.arange(len(table.y)), rows[:0])
-    kept = train_test_split(rows, test_size=share, stratify=cells, random_state=seed)[1]
-    return Holdout(np.setdiff1d(np.arange(len(table.y)), kept), np.sort(kept))
+        common = rows[np.bincount(cells)[cells] >= least]
+        cells = cells[common]
+        if len(np.unique(table.target[common])) < 2:
+            return Holdout(rows, rows[:0])
+    share = unseen or needed_share(table.take(common), metrics, constraints)
+    if isinstance(folds, Splitting) and (apart := folds.apart(table, share, seed)) is not None:
+        return Holdout(*apart)
+    fewest = 1 if cells is None else len(np.unique(cells))
+    size = max(fewest, math.ceil(share * len(common)))
+    kept = train_test_split(common, test_size=size, stratify=cells, random_state=seed)[1]
+    return Holdout(np.setdiff1d(rows, kept), np.sort(kept))
 
 
 def needed_share(

@@ -155,8 +155,9 @@ class Refits:
             return None
         option = _as_it_decides(option, trial)
         self.tried.append(Fitted(option, trial, self._unchecked(option, _INTERRUPTED)))
-        self.outgrown = self._outgrown(option, trial)
-        certificate = self._certificate(option, trial)
+        needs = self._needs(trial)
+        self.outgrown = self._outgrown(option, needs)
+        certificate = self._certificate(option, trial, needs)
         if self.outgrown and certificate is not None:
             certificate = replace(certificate, reason=certificate.reason or OUTGROWN)
         self.tried[-1] = Fitted(option, trial, certificate, self._decisive(option, trial))
@@ -167,7 +168,8 @@ class Refits:
         trial = self.fitted(option)
         if trial is not None:
             option = _as_it_decides(option, trial)
-            found = self._certificate(option, trial)
+            needs = {} if self.terms.unseen.size else self._needs(trial)
+            found = self._certificate(option, trial, needs)
             if found is not None:
                 found = replace(found, reason=found.reason or reason)
             self.tried.append(Fitted(option, trial, found, self._decisive(option, trial)))
@@ -202,9 +204,19 @@ class Refits:
         trial = self._trials[option.pipeline]
         if trial is None or option.log_odds is None:
             return trial
+        place = self._place(option, trial)
+        return decide(trial, option.log_odds if place is None else place, self.terms.measure)
+
+    def _place(self, option: Option, trial: Trial) -> float | None:
+        """Return where a fit chooses the share of an option; None where the threshold of the folds has to do."""
         if option.selected is None or not self.terms.alike or not len(trial.rows):
-            return decide(trial, option.log_odds, self.terms.measure)
-        return decide(trial, choosing(trial, option.selected), self.terms.measure)
+            return None
+        try:
+            with warnings.catch_warnings(), one_thread(None):
+                warnings.simplefilter("ignore")
+                return choosing(trial, option.selected)
+        except Exception:
+            return None  # the certificate will say what it cannot do with these rows
 
     def failed(self, option: Option) -> bool:
         """Tell whether the pipeline could not be fitted on all rows of the search."""
@@ -229,9 +241,9 @@ class Refits:
             return 1.0 - _value(score(BALANCE), trial)
         return _value(self.terms.measure.metrics[self.terms.problem.objective], trial)
 
-    def _outgrown(self, option: Option, trial: Trial) -> bool:
-        """Read what the pipeline needs now, and tell whether that is beyond a bound."""
-        beyond, needs = False, self._needs(trial)
+    def _outgrown(self, option: Option, needs: Mapping[str, float]) -> bool:
+        """Tell whether what the pipeline needs now is beyond a bound."""
+        beyond = False
         for constraint in self.terms.problem.constraints:
             name = constraint.metric
             if name in needs:
@@ -242,7 +254,7 @@ class Refits:
         return beyond
 
     def _needs(self, trial: Trial) -> dict[str, float]:
-        """Return the time, size and memory of a pipeline, as far as they are bounded."""
+        """Return what a pipeline needs, as far as it is bounded: whatever one fit tells without a label."""
         if not len(trial.rows):  # No label counts here, so rows that were seen will do.
             trial = Trial(trial.pipeline, trial.table, self.terms.search, trial.train_seconds)
         bounded = {
@@ -250,11 +262,13 @@ class Refits:
         }
         return {name: metric.value(trial) for name, metric in bounded.items() if metric.resource}
 
-    def _certificate(self, option: Option, trial: Trial) -> Certificate | None:
+    def _certificate(
+        self, option: Option, trial: Trial, needs: Mapping[str, float]
+    ) -> Certificate | None:
         if not self.terms.problem.constraints:
             return None
         if not self.terms.unseen.size:
-            return self._unchecked(option, TOO_FEW_ROWS, self._needs(trial))
+            return self._unchecked(option, TOO_FEW_ROWS, needs)
         try:
             with warnings.catch_warnings(), one_thread(None):
                 warnings.simplefilter("ignore")
@@ -283,9 +297,9 @@ class Refits:
 
 
 def _as_it_decides(option: Option, trial: Trial) -> Option:
-    """Return an option with the threshold of its fit, where that has one."""
-    log_odds = threshold_of(trial.pipeline)
-    if option.selected is None or log_odds is None:
+    """Return an option with the threshold of its fit, where that was placed by its share."""
+    log_odds = None if option.selected is None else threshold_of(trial.pipeline)
+    if log_odds is None or math.isclose(log_odds, option.metrics[THRESHOLD], rel_tol=1e-6):
         return option
     return replace(option, metrics={**option.metrics, THRESHOLD: log_odds})
 

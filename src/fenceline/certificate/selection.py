@@ -32,10 +32,13 @@ class Selection:
         return NormalDist().inv_cdf(1 - self.terms.risk)
 
     def first_of(self, refits: Refits, line: Sequence[Option]) -> None:
-        """Test the first that can be fitted, and no other."""
+        """Test the first that can be fitted, and no other.
+
+        Without unseen rows, one that has outgrown its bound makes room for the next: no label told so.
+        """
         for option in line:
             refits.certified(option)
-            if refits.tried:
+            if refits.tried and (self.terms.unseen.size or not refits.outgrown):
                 return
 
     def together(self, refits: Refits, inside: Sequence[Option]) -> None:

@@ -46,7 +46,7 @@ class Option:
     room: float
     """Distance to the nearest bound, in standard errors that it is likely to have on unseen rows."""
     metrics: Mapping[str, float]
-    """As cross-validation measured them, at this threshold."""
+    """As cross-validation measured them, at this threshold; ``threshold`` itself is that of the fit, once there is one."""
     log_odds: Threshold | None = None
     """The threshold by the folds, or each group's, where it is not that of the candidate itself."""
     merit: float = 0.0

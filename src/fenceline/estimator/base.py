@@ -44,6 +44,7 @@ NOTHING_USEFUL = (
     "There is nothing useful inside the fence: what keeps to it is hardly better than a model that "
     "says the same of every row. {} Loosen the constraint that binds, or give a larger budget."
 )
+# What a fit that ends without a model must not leave behind from the one before.
 _OF_A_FIT = (
     "best_configuration_",
     "best_metrics_",
@@ -328,8 +329,9 @@ class FencelineEstimator(CallbackSupportMixin, BaseEstimator):  # type: ignore[m
             )  # scikit-learn's order, whichever is positive
         searched = self.result_.best is not None  # if not, the search said so already
         if searched and best.certificate is not None and best.certificate.status == "infeasible":
+            how = "is confirmed by unseen rows" if rows.unseen.size else "is so once it is fitted"
             self._infeasible(
-                "No pipeline that the search found feasible is confirmed by unseen rows.\n"
+                f"No pipeline that the search found feasible {how}.\n"
                 f"{best.certificate}\n"
                 f"{advice(best.certificate, self.best_metrics_)}",
                 best.certificate,

@@ -85,8 +85,8 @@ class LearningTask:
     @property
     def draws_unseen(self) -> bool:
         """Whether the rows to certify on are drawn at random, and so are like those of the search."""
-        ordered = isinstance(self.folds, Splitting) and self.folds.ordered
-        return not ordered and not isinstance(self.unseen, np.ndarray)
+        apart = isinstance(self.folds, Splitting) and self.folds.keeps_apart
+        return not apart and not isinstance(self.unseen, np.ndarray)
 
     def measure(
         self, search: Rows, budget: Budget | None = None, *, votes: bool = False
@@ -185,7 +185,13 @@ def pose(estimator: Any, given: Given) -> LearningTask:
         objective=objective.name,
         constraints=constraints,
         metrics=metrics,
-        folds=row_checks.folds_of(estimator, table.groups, counted, len(y)),
+        folds=row_checks.folds_of(
+            estimator,
+            table.groups,
+            counted,
+            len(y),
+            0 if given.unseen is None else len(given.unseen),
+        ),
         computes_threshold=computes,
         weighted_groups=weighted,
         threshold_group=_threshold_group(estimator.group_thresholds, computes, metrics),

@@ -13,7 +13,7 @@ from sklearn.model_selection import PredefinedSplit
 
 from fenceline.errors import DefinitionError
 from fenceline.metrics.metric import PipelineMetric
-from fenceline.metrics.trial import Rows, Table, find_group
+from fenceline.metrics.trial import Rows, Table, as_groups, find_group
 from fenceline.pipelines.cross_validation import CrossValidation
 from fenceline.pipelines.fold_checks import Folds
 from fenceline.pipelines.splitting import Splitting, is_splitter
@@ -76,7 +76,7 @@ def check_class_sizes(labels: NDArray[Any], folds: Folds) -> None:
 
 
 def folds_of(
-    estimator: Any, groups: Mapping[str, NDArray[Any]], kept: Rows, rows: int
+    estimator: Any, groups: Mapping[str, NDArray[Any]], kept: Rows, rows: int, second: int = 0
 ) -> Folds | Splitting:
     """Return the user's folds as they are among the rows that are kept.
 
@@ -90,13 +90,21 @@ def folds_of(
         Which rows are kept.
     rows : int
         How many there were.
+    second : int
+        How many of them, the last, are those of a second table.
     """
     cv = estimator.cv
     if isinstance(cv, PredefinedSplit):
         # It knows the rows by number, so it has to be asked before any are put aside.
-        if len(cv.test_fold) != rows:
+        if len(cv.test_fold) != rows - second:
             raise DefinitionError(
-                f"cv=PredefinedSplit has {len(cv.test_fold)} rows, and the table {rows}; give one fold for each row."
+                f"cv=PredefinedSplit has {len(cv.test_fold)} rows, and the table {rows - second}; give "
+                "one fold for each row."
+            )
+        if estimator.cv_group is not None:
+            raise DefinitionError(
+                f"cv=PredefinedSplit has its folds, and cv_group={estimator.cv_group!r} would keep groups "
+                "together; use GroupKFold, say."
             )
         cv = list(cv.split())
     if not is_splitter(cv):
@@ -185,10 +193,7 @@ def unseen_among(unseen: Any, kept: Rows, rows: int) -> float | Rows | None:
 
 def check_groups(X: Any, given: Any, needed: set[str]) -> dict[str, NDArray[Any]]:
     """Return every group that was given or that a metric needs, one value per row."""
-    if hasattr(given, "to_pandas"):  # a data frame of polars or Arrow
-        given = given.to_pandas()
-    if isinstance(given, pd.DataFrame):
-        given = {str(name): given[name] for name in given}
+    given = as_groups(given)
     if given is not None and not isinstance(given, Mapping):
         raise DefinitionError(
             f"groups must map names to one value per row, such as {{'age': bands}}, or be a DataFrame. Got a {type(given).__name__}."

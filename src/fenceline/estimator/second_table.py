@@ -11,7 +11,7 @@ from scipy import sparse
 from sklearn.utils.validation import column_or_1d
 
 from fenceline.errors import DefinitionError
-from fenceline.metrics.trial import Rows
+from fenceline.metrics.trial import Rows, as_groups
 from fenceline.pipelines.fitting.prepare import as_table
 
 
@@ -92,14 +92,13 @@ def _both(first: Any, second: Any) -> dict[str, NDArray[Any]] | None:
     """Return the groups of both tables; columns of X need not be given in either."""
     if first is None and second is None:
         return None
-    tables = [{str(n): np.asarray(g[n]) for n in g} if _named(g) else {} for g in (first, second)]
+    tables = [
+        {str(n): np.asarray(g[n]) for n in g} if isinstance(g, Mapping) else {}
+        for g in map(as_groups, (first, second))
+    ]
     if set(tables[0]) != set(tables[1]):
         raise DefinitionError(
             f"fit: groups are given for {sorted(tables[0])} in the first table and for "
             f"{sorted(tables[1])} in the unseen one; write unseen=(X, y, groups)."
         )
     return {name: np.concatenate([values, tables[1][name]]) for name, values in tables[0].items()}
-
-
-def _named(groups: Any) -> bool:
-    return isinstance(groups, Mapping | pd.DataFrame)

@@ -69,7 +69,7 @@ def scores(subject: Subject, inspection: dict[str, Any] | None) -> list[Block]:
     rows = []
     if subject.objective is not None:
         rows.append([score.name, "folds of the search", number(score.value(subject.objective)), ""])
-    delivered = next((f for f in subject.finalists if _is_delivered(f, subject)), None)
+    delivered = next((f for f in subject.finalists if subject.delivers(f)), None)
     where = "unseen rows" if (inspection or {}).get("basis") == "unseen" else "one fold"
     objective = (inspection or {}).get("objective")
     if objective:
@@ -85,13 +85,6 @@ def scores(subject: Subject, inspection: dict[str, Any] | None) -> list[Block]:
 def _own(score: str, value: float) -> float:
     """Return an error as a positive number, where scikit-learn's score is its negative."""
     return -value if score.startswith("neg_") and value < 0 else value
-
-
-def _is_delivered(finalist: Any, subject: Subject) -> bool:
-    members = finalist.configuration
-    members = members if isinstance(members, tuple) else (members,)
-    threshold = subject.metrics.get("threshold")
-    return set(members) == set(subject.members) and finalist.threshold == threshold
 
 
 def _range(found: dict[str, Any]) -> str:

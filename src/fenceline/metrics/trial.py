@@ -287,6 +287,15 @@ def take(X: Any, rows: Rows) -> Any:
     return X.iloc[rows] if hasattr(X, "iloc") else X[rows]
 
 
+def as_groups(given: Any) -> Any:
+    """Return the columns of a data frame, of pandas or of another library, by name; anything else as it is."""
+    if hasattr(given, "to_pandas"):
+        given = given.to_pandas()
+    if isinstance(given, pd.DataFrame):
+        return {str(name): given[name].to_numpy() for name in given}
+    return given
+
+
 def find_group(name: str, groups: Mapping[str, Any]) -> str:
     """Return the group of this name, blanks aside, or name the nearest."""
     for key in groups:

@@ -34,6 +34,11 @@ class Splitting:
         """Whether rows are in the order of time: then the last certify."""
         return isinstance(self.splitter, TimeSeriesSplit)
 
+    @property
+    def keeps_apart(self) -> bool:
+        """Whether rows that certify are the last, or whole groups: not drawn one by one."""
+        return self.ordered or self.groups is not None
+
     def take(self, rows: Rows) -> "Splitting":
         """Return the same for some of the rows."""
         return replace(self, groups=None if self.groups is None else self.groups[rows])

@@ -8,13 +8,12 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 from scipy import stats
-from scipy.special import logit
 
 from fenceline.metrics.decisions import Floats, Sweep, confusion
 from fenceline.metrics.metric import PipelineMetric, Reading
 from fenceline.metrics.scores import score
 from fenceline.metrics.trial import Trial
-from fenceline.pipelines.fitting.thresholds import MOST_LOG_ODDS, cut, decided
+from fenceline.pipelines.fitting.thresholds import cut, decided, half_way
 from fenceline.pipelines.threshold_curve import BALANCE, ThresholdCurve
 from fenceline.problem.constraint import Constraint
 
@@ -147,11 +146,7 @@ def grid(response: Floats, target: NDArray[Any], likely: bool) -> Floats:
     ends = (0.0, 1.0) if likely else (known[0] - 1.0, known[-1] + 1.0)
     known = np.unique([ends[0], *known, ends[1]])
     at = np.unique([1, *np.searchsorted(known, quantiles), len(known) - 1])
-    # Half way to the next lower score: so rounding does not decide about any row.
-    cuts = (known[at] + known[np.maximum(at - 1, 0)]) / 2
-    if likely:
-        with np.errstate(divide="ignore"):
-            cuts = np.clip(logit(cuts), -MOST_LOG_ODDS, MOST_LOG_ODDS)
+    cuts = half_way(known[np.maximum(at - 1, 0)], known[at], likely)
     return np.unique(np.append(cuts, 0.0))
 
 

@@ -130,6 +130,6 @@ def _thresholds(subject: Subject, found: "Inspection") -> Any:
         "at": curve["thresholds"],
         "selected": curve["selected"],
         "series": series,
-        "chosen": threshold["value"],
+        "chosen": threshold["value"] if curve.get("chosen") is None else curve["chosen"],
         "kind": threshold["kind"],
     }

@@ -125,7 +125,7 @@ class Explanation:
         if self.fits > 1:
             yield f"was fitted {self.fits} times, once without each fold; the fits vote."
         if self.threshold is not None:
-            yield f"decides at {self.threshold}, computed from the scores of the folds."
+            yield f"decides at {self.threshold}, computed from scores of held-out rows."
         assert self.value is not None
         assert self.lowest is not None
         if self.members > 1:

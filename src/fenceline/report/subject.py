@@ -92,7 +92,9 @@ class Subject:
         """Tell whether a finalist is the model."""
         chosen = finalist.configuration
         members = Counter([chosen] if isinstance(chosen, Configuration) else chosen)
-        return members == self.members and finalist.threshold == self.metrics.get(THRESHOLD)
+        objective = self.metrics.get(self.result.problem.objective)
+        same = finalist.threshold, finalist.objective
+        return members == self.members and same == (self.metrics.get(THRESHOLD), objective)
 
     @property
     def threshold(self) -> str | None:

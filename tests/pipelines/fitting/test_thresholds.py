@@ -235,16 +235,20 @@ def scored(scores, likely=True, weights=None):
 
 class TestAShareOfTheRows:
     @pytest.mark.parametrize("likely", [True, False])
-    @pytest.mark.parametrize("share", [0.0, 0.1, 0.35, 0.5, 0.99, 1.0])
+    @pytest.mark.parametrize("share", [0.01, 0.1, 0.35, 0.5, 0.99])
     def test_is_chosen_by_the_threshold_that_it_asks_for(self, share, likely):
         scores = np.random.default_rng(0).uniform(0.01, 0.99, 100)
         cut = choosing(scored(scores, likely), share)
         assert np.mean(scores >= (expit(cut) if likely else cut)) == share
 
-    def test_is_as_near_as_equal_scores_let_it_be(self):
+    def test_is_as_near_as_equal_scores_let_it_be_and_never_all_or_none(self):
         trial = scored([0.2] * 6 + [0.7] * 4)
-        assert expit(choosing(trial, 0.35)) == pytest.approx(0.45)  # four in ten, not all or none
-        assert expit(choosing(trial, 0.9)) == pytest.approx(0.1)
+        for share in (0.001, 0.35, 0.9, 1.0):
+            assert expit(choosing(trial, share)) == pytest.approx(0.45)
+        assert expit(choosing(scored([0.0, 0.5, 1.0, 1.0]), 0.01)) == pytest.approx(0.75)
+
+    def test_is_nowhere_to_be_found_where_all_scores_are_the_same(self):
+        assert choosing(scored([0.4] * 10), 0.5) is None
 
     def test_counts_rows_by_their_weight(self):
         trial = scored([0.2, 0.4, 0.6, 0.8], weights=np.array([1.0, 1.0, 1.0, 3.0]))

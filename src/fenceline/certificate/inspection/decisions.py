@@ -8,8 +8,6 @@ from sklearn.metrics import (
     roc_auc_score,
     roc_curve,
 )
-from sklearn.model_selection import FixedThresholdClassifier
-from sklearn.pipeline import Pipeline
 
 from fenceline.certificate.inspection.record import (
     Bin,
@@ -24,7 +22,7 @@ from fenceline.certificate.inspection.record import (
     shorts,
 )
 from fenceline.metrics.trial import Trial
-from fenceline.pipelines.fitting.thresholds import cut
+from fenceline.pipelines.fitting.thresholds import cut, threshold_of
 from fenceline.pipelines.threshold_curve import ThresholdCurve
 
 MOST_CLASSES = 30
@@ -87,23 +85,33 @@ def threshold(trial: Trial) -> Threshold | None:
     """Return where the fitted pipeline decides between two classes: the mean, if groups have their own."""
     if trial.response is None:
         return None
-    model = trial.pipeline[-1] if isinstance(trial.pipeline, Pipeline) else trial.pipeline
-    likely = hasattr(trial.answers, "predict_proba")
-    value = 0.5 if likely else 0.0
-    if isinstance(model, FixedThresholdClassifier) and not isinstance(model.threshold, str):
-        value = float(model.threshold)
+    likely = trial.answers.likely
+    value = float(cut(threshold_of(trial.pipeline) or 0.0, likely))
     if trial.cuts is not None:
         value = float(np.unique(trial.cuts).mean())
     return {"value": short(value), "kind": "probability" if likely else "decision value"}
 
 
-def threshold_metrics(trial: Trial, curve: ThresholdCurve | None) -> ThresholdMetrics | None:
-    """Return a stored curve over thresholds, in the unit that the model's scores have."""
+def threshold_metrics(
+    trial: Trial, curve: ThresholdCurve | None, chosen: float | None = None
+) -> ThresholdMetrics | None:
+    """Return a stored curve over thresholds, in the unit that the model's scores have.
+
+    Parameters
+    ----------
+    trial : Trial
+        The model.
+    curve : ThresholdCurve or None
+        As the folds measured it.
+    chosen : float, optional
+        The log-odds that were chosen on it: the model itself may decide elsewhere.
+    """
     if curve is None or trial.response is None or curve.by_group is not None:
         return None
-    cuts = cut(curve.log_odds, hasattr(trial.answers, "predict_proba"))
+    likely = trial.answers.likely
     return {
-        "thresholds": shorts(cuts),
+        "thresholds": shorts(cut(curve.log_odds, likely)),
+        "chosen": None if chosen is None else short(float(cut(chosen, likely))),
         "selected": [finite(v) for v in curve.selected],
         "metrics": {n: [finite(v) for v in values] for n, values in curve.values.items()},
     }

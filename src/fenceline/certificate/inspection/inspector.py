@@ -122,6 +122,7 @@ class _Inspector:
         task = trial.table.task
         binary, numbers = task == "binary", task == "regression"
         curve = self.option.candidate.curve
+        chosen = self.option.log_odds if isinstance(self.option.log_odds, float) else None
         measured = [self.metric, *self.terms.measure.metrics.values()]
         # What is slow comes last, with the time that is left.
         return {
@@ -145,7 +146,9 @@ class _Inspector:
                 "calibration", lambda: decisions.calibration(trial, confidence), not numbers
             ),
             "threshold_metrics": self._part(
-                "threshold_metrics", lambda: decisions.threshold_metrics(trial, curve), binary
+                "threshold_metrics",
+                lambda: decisions.threshold_metrics(trial, curve, chosen),
+                binary,
             ),
             "groups": self._part("groups", lambda: by_group(trial, measured, confidence)),
             "numbers": self._part(

@@ -83,6 +83,8 @@ class ThresholdMetrics(TypedDict):
     """Metrics of decisions over thresholds, as the folds of the search measured them."""
 
     thresholds: list[float]
+    chosen: float | None
+    """The one at which the folds chose the share of rows that the model chooses."""
     selected: list[float | None]
     metrics: dict[str, list[float | None]]
 

@@ -9,7 +9,7 @@ from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.utils.metaestimators import available_if
 
 from fenceline.errors import DefinitionError
-from fenceline.metrics.trial import Grouping, Trial, find_group, group_labels
+from fenceline.metrics.trial import Grouping, Trial, as_groups, find_group, group_labels
 from fenceline.pipelines.fitting.thresholds import cut, decided, undecided
 
 UNLAWFUL = (
@@ -100,6 +100,7 @@ class GroupThresholds(ClassifierMixin, BaseEstimator):  # type: ignore[misc] # s
 
     def _cuts(self, X: Any, groups: Any) -> NDArray[np.float64]:
         """Return the threshold of each row."""
+        groups = as_groups(groups)
         known = {} if groups is None else {str(name): groups[name] for name in groups}
         columns = {str(c): X[c] for c in X.columns} if hasattr(X, "columns") else {}
         try:

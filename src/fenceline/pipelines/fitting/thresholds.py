@@ -133,23 +133,29 @@ def decided(trial: Trial, log_odds: float) -> Trial:
     return other
 
 
-def choosing(trial: Trial, share: float) -> float:
+def choosing(trial: Trial, share: float) -> float | None:
     """Return the log-odds at which a fitted pipeline chooses a share of the trial's rows, as nearly as it can.
 
-    Labels have no part in it.
+    Never everybody or nobody. Labels have no part in it. None for a pipeline that says the same of all.
     """
-    assert trial.response is not None
+    if trial.response is None:
+        return None
     scores, at = np.unique(trial.response, return_inverse=True)
+    if len(scores) < 2:
+        return None
     weights = np.bincount(at, trial.weights)
-    # At or above each score, and above all of them.
-    chosen = np.append(np.cumsum(weights[::-1])[::-1], 0.0) / weights.sum()
-    place = int(np.argmin(np.abs(chosen - share)))
-    likely = trial.answers.likely
-    ends = (0.0, 1.0) if likely else (scores[0] - 1.0, scores[-1] + 1.0)
-    # Half way to the next lower score: so rounding does not decide about any row.
-    known = np.concatenate([ends[:1], scores, ends[1:]])
-    between = float(known[place] + known[place + 1]) / 2
-    return float(np.clip(logit(between), -MOST_LOG_ODDS, MOST_LOG_ODDS)) if likely else between
+    chosen = np.cumsum(weights[::-1])[::-1] / weights.sum()  # at or above each score
+    place = 1 + int(np.argmin(np.abs(chosen[1:] - share)))
+    return float(half_way(scores[place - 1], scores[place], trial.answers.likely))
+
+
+def half_way(lower: Any, upper: Any, likely: bool) -> Any:
+    """Return thresholds between two scores, in log-odds if they are likely: so rounding decides about no row."""
+    between = (lower + upper) / 2
+    if not likely:
+        return between
+    with np.errstate(divide="ignore"):
+        return np.clip(logit(between), -MOST_LOG_ODDS, MOST_LOG_ODDS)
 
 
 def threshold_of(pipeline: Any) -> float | None:

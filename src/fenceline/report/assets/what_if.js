@@ -53,7 +53,7 @@ function whatIf(form) {
       ? `${data.constraints[most].metric}: without it something is inside`
       : `${data.constraints[most].metric}: ${number(costs[most], 2)} ${verb} without it`);
     const odds = best < 0 ? null : data.options.log_odds[best];
-    const threshold = odds === null ? "" : `, deciding at probability ${number(1 / (1 + Math.exp(-odds)), 3)}`;
+    const threshold = odds === null ? "" : `, by the folds at probability ${number(1 / (1 + Math.exp(-odds)), 3)}`;
     show("what-if-pipeline", best < 0 ? "Nothing that was measured keeps to all of these bounds."
       : `${pipeline(data.options.at[best])}${threshold}`);
     document.getElementById("what-if-metrics").replaceChildren(...(best < 0 ? [] : data.constraints.map((c, k) => {
