@@ -89,7 +89,7 @@ def test_few_rows_and_no_fence_keep_nothing():
     assert set_aside(table(1000, 300), {rate.name: rate}, [], 3, 0)[1].size == 0
 
 
-def kept(y, unseen=None):
+def divided(y, unseen=None):
     known = {"balanced_accuracy": metrics.score("balanced_accuracy")}
     fence = [known["balanced_accuracy"] >= 0.1]
     given = Table(np.zeros((len(y), 1)), y, "multiclass")
@@ -99,13 +99,13 @@ def kept(y, unseen=None):
 def test_a_class_of_few_rows_is_searched_with_and_asks_for_no_rows():
     y = np.arange(4000) % 2
     y[:3] = 2
-    search, unseen = kept(y)
+    search, unseen = divided(y)
     assert len(unseen) == pytest.approx(800, abs=3)  # 400 of each of the others
     assert np.sum(y[search] == 2) == 3
 
 
 def test_every_class_has_a_row_however_small_the_share():
     y = np.arange(400) % 40
-    search, unseen = kept(y, 0.02)
+    search, unseen = divided(y, 0.02)
     assert sorted(y[unseen]) == list(range(40))
     assert not np.intersect1d(search, unseen).size
