@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import cache
 from typing import Any, Protocol
 
 import numpy as np
@@ -341,21 +342,24 @@ class Shares:
 
     name: str
     strengths: tuple[float, ...]
+    cuts: tuple[float, float] = (-1.0, 3.0)
+    """The lowest and the highest threshold."""
     bound: float = 0.1
-    cases: int = 400
+    cases: tuple[int, int] = (400, 400)
     """Of each class."""
     flattery: float = 0.0
     drift: float = 0.5
     """How far the scores of a last fit lie from those of the folds, in their standard deviations."""
-    highest: float = 3.0
+    times: int = TIMES
 
     def draw(self, rng: np.random.Generator) -> Found:
         """Draw one search."""
-        cuts = np.linspace(-1.0, self.highest, 40)
-        error = math.sqrt(self.bound * (1 - self.bound) / self.cases)
+        cuts = np.linspace(*self.cuts, 40)
+        negatives, positives = self.cases
+        error = math.sqrt(self.bound * (1 - self.bound) / negatives)
         drifts = self.drift * rng.normal(size=len(self.strengths))
-        searched = self._scores(rng, TIMES * self.cases)
-        unseen = self._scores(rng, self.cases) + drifts
+        searched = self._scores(rng, self.times * negatives, self.times * positives)
+        unseen = self._scores(rng, negatives, positives) + drifts
         y = np.repeat([0, 1], self.cases)
         trials = [
             Trial(Says(), Table(unseen[:, [i]], y, "binary"), np.arange(len(y)))
@@ -364,21 +368,27 @@ class Shares:
         found: list[Candidate] = []
         for i in range(len(self.strengths)):
             chosen = searched[:, [i]] > cuts
-            rate = np.mean(chosen[: TIMES * self.cases], axis=0)
-            missed = 1 - np.mean(chosen[TIMES * self.cases :], axis=0)
+            rate = np.mean(chosen[: self.times * negatives], axis=0)
+            known = np.sqrt((rate + 1e-3) * (1 - rate) / (self.times * negatives))
             curve = ThresholdCurve(
                 cuts,
-                np.clip((rate + 1 - missed) / 2, 1e-3, 1 - 1e-3),
-                {"false_positive_rate": rate - self.flattery * error, "loss": missed},
-                {"false_positive_rate": np.sqrt((rate + 1e-3) * (1 - rate) / (TIMES * self.cases))},
+                np.clip(np.mean(chosen, axis=0), 1e-3, 1 - 1e-3),
+                {
+                    "false_positive_rate": rate - self.flattery * error,
+                    "loss": 1 - np.mean(chosen[self.times * negatives :], axis=0),
+                },
+                {"false_positive_rate": known},
             )
-            known = {"loss": 0.0, "false_positive_rate": 0.0}
+            measured = {"loss": 0.0, "false_positive_rate": 0.0}
             details = {CURVE: curve.to_dict()}
-            found.append(Candidate((i,), known, 0.0, details=details))  # type: ignore[arg-type]
+            found.append(Candidate((i,), measured, 0.0, details=details))  # type: ignore[arg-type]
 
+        @cache
         def placed(option: Option) -> float:
             assert option.selected is not None
-            return choosing(trials[option.pipeline[0]], option.selected)
+            place = choosing(trials[option.pipeline[0]], option.selected)
+            assert place is not None
+            return place
 
         def passes(option: Option, risk: float) -> bool:
             decided = trials[option.pipeline[0]].X - placed(option)
@@ -393,12 +403,14 @@ class Shares:
             return float((self.bound - rate) / error)
 
         fence = [self.bound >= _FPR]
-        return Found(found, _problem(fence), {_FPR.name: _FPR}, true_room, passes)
+        known_metrics = {_FPR.name: _FPR}
+        return Found(found, _problem(fence), known_metrics, true_room, passes, (self.times, 1))
 
-    def _scores(self, rng: np.random.Generator, cases: int) -> Floats:
+    def _scores(self, rng: np.random.Generator, negatives: int, positives: int) -> Floats:
         """Return the scores of negatives, then of positives."""
-        noise = _noise(rng, 2 * cases, len(self.strengths))
-        return noise + np.repeat([0.0, 1.0], cases)[:, None] * np.array(self.strengths)
+        noise = _noise(rng, negatives + positives, len(self.strengths))
+        shift = np.repeat([0.0, 1.0], [negatives, positives])[:, None]
+        return noise + shift * np.array(self.strengths)
 
 
 NORMAL: tuple[Cell, ...] = (
@@ -420,6 +432,7 @@ _SINGLE: tuple[Cell, ...] = tuple(
         ("just outside", _EDGE, 3.0),
     )
 )
+_STRENGTHS = (1.0, 1.2, 1.4, 1.6, 1.8)
 _MANY = ("rate", "gap of rates", "AUROC", "latency")
 ROWS: tuple[Cell, ...] = (
     *_SINGLE,
@@ -427,12 +440,23 @@ ROWS: tuple[Cell, ...] = (
     Rows("4 constraints (rate, gap, AUROC, latency), roomy", _MANY, _ROOMY),
     Rows("4 constraints (rate, gap, AUROC, latency), tight", _MANY, _TIGHT),
     Rows("rate, 2.49 errors of room, one candidate", ("rate",), (2.49, 2.49), candidates=1),
-    Thresholds("thresholds of 5 pipelines, roomy", (1.0, 1.2, 1.4, 1.6, 1.8)),
+    Thresholds("thresholds of 5 pipelines, roomy", _STRENGTHS),
     Thresholds("thresholds of one pipeline, the folds flatter by 3", (1.5,), flattery=3.0),
     Thresholds("thresholds, all just outside or worse", (1.0, 1.5), flattery=3.0, highest=1.281),
-    Shares("shares of 5 pipelines whose scores drift, roomy", (1.0, 1.2, 1.4, 1.6, 1.8)),
+    Shares("shares of 5 pipelines whose scores drift, roomy", _STRENGTHS),
+    Shares("shares of 5 pipelines, the folds flatter by 3", _STRENGTHS, flattery=3.0),
     Shares(
-        "shares of 5 pipelines, the folds flatter by 3", (1.0, 1.2, 1.4, 1.6, 1.8), flattery=3.0
+        "shares of 2 pipelines, none farther inside than the bound",
+        (1.0, 1.5),
+        (-1.0, 1.281),
+        flattery=3.0,
     ),
-    Shares("shares, all just outside or worse", (1.0, 1.5), flattery=3.0, highest=1.281),
+    # One positive in a hundred: a share then fixes the observed rate, and all that is just inside passes.
+    Shares(
+        "shares of 12 pipelines, 1.66 to 1.95 errors inside",
+        (2.5,) * 12,
+        (1.3775, 1.3957),
+        cases=(990, 10),
+        times=20,
+    ),
 )

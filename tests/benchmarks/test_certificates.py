@@ -12,6 +12,7 @@ SMALL = [
     "AUROC, just outside",
     "latency, just outside",
     "thresholds of one pipeline, the folds flatter by 3",
+    "shares of 12 pipelines, 1.66 to 1.95 errors inside",
 ]
 
 
