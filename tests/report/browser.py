@@ -10,7 +10,10 @@ webdriver = pytest.importorskip("selenium.webdriver", reason="selenium is not in
 from selenium.webdriver.chrome.service import Service  # noqa: E402
 from selenium.webdriver.common.by import By  # noqa: E402
 
-__all__ = ["By", "chromium", "needs_browser", "until"]
+__all__ = ["By", "chromium", "complaints", "needs_browser", "until"]
+
+OF_THE_TESTS = "Multiple readback operations"
+"""A hint to tests that look at what was drawn, which a busy browser gives."""
 
 CHROMIUM, DRIVER = shutil.which("chromium"), shutil.which("chromedriver")
 needs_browser = pytest.mark.skipif(
@@ -27,6 +30,11 @@ FLAGS = [
     "--disable-component-update",
     "--disable-sync",
 ]
+
+
+def complaints(driver):
+    """Return what a page has logged since it was asked last."""
+    return [entry for entry in driver.get_log("browser") if OF_THE_TESTS not in entry["message"]]
 
 
 @contextlib.contextmanager

@@ -3,7 +3,7 @@
 import http.client
 
 import pytest
-from browser import By, chromium, needs_browser, until
+from browser import By, chromium, complaints, needs_browser, until
 from searches import search
 
 from fenceline.errors import StoreError
@@ -135,4 +135,4 @@ def test_an_open_page_follows_the_run_and_keeps_what_the_reader_moved(server, ru
             )
             == 40
         )
-        assert browser.get_log("browser") == []
+        assert complaints(browser) == []

@@ -1,7 +1,7 @@
 """The report in a real browser: Debian's chromium, without a window."""
 
 import pytest
-from browser import By, chromium, needs_browser, until
+from browser import By, chromium, complaints, needs_browser, until
 from searches import EVIL, curved, evil, fitted, inspection, regression, search
 from selenium.webdriver import ActionChains, Keys
 
@@ -76,7 +76,7 @@ def rows(browser):
 @pytest.mark.parametrize("name", ["small", "usual"])
 def test_a_report_opens_without_a_complaint_and_draws_every_plot(show, name):
     browser = show(name)
-    assert browser.get_log("browser") == []
+    assert complaints(browser) == []
     drawn = browser.execute_script(DRAWN)
     # Two trade-offs, the best so far, and multipliers and residuals where there was an iteration.
     assert len(drawn) == (5 if name == "usual" else 3)
@@ -159,7 +159,7 @@ def test_the_report_can_be_used_without_a_mouse(show):
 def test_hostile_names_are_shown_and_never_run(show):
     browser = show("evil")
     assert browser.execute_script("return window.pwned") is None
-    assert browser.get_log("browser") == []
+    assert complaints(browser) == []
     assert browser.find_element(By.TAG_NAME, "h1").text == EVIL
     assert EVIL in browser.find_element(By.ID, "leaders").text
     browser.find_element(By.CSS_SELECTOR, "[data-key=pipeline]").click()
@@ -181,7 +181,7 @@ def test_twenty_thousand_evaluations_fit_and_open_quickly(show, reports):
     browser.execute_cdp_cmd("Performance.disable", {})
     [seconds] = [metric["value"] for metric in found if metric["name"] == "TaskDuration"]
     assert 0 < seconds < 1
-    assert browser.get_log("browser") == []
+    assert complaints(browser) == []
     browser.find_element(By.CSS_SELECTOR, "[data-key=seconds]").click()
     assert len(rows(browser)) == 10
 
@@ -259,7 +259,7 @@ def focused(browser, chart):
 
 def test_the_charts_of_a_model_say_what_its_record_says(show):
     browser = show("model")
-    assert browser.get_log("browser") == []
+    assert complaints(browser) == []
     found = inspection()
     (tn, fp), (fn, tp) = found["confusion"]
     assert focused(browser, "roc") == [
@@ -293,7 +293,7 @@ def test_the_charts_of_a_model_say_what_its_record_says(show):
 
 def test_predicted_numbers_are_drawn_against_true_ones(show):
     browser = show("numbers")
-    assert browser.get_log("browser") == []
+    assert complaints(browser) == []
     assert focused(browser, "predicted-true") == ["true 1, predicted 1.5", "residual -0.5"]
 
 
