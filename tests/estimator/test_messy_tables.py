@@ -159,6 +159,8 @@ class TestGroups:
         with pytest.warns(UserWarning, match="unlawful"):
             model = classifier(fence, group_thresholds=True).fit(TABLE, Y)
         assert len(model.best_pipeline_.thresholds) == 4
+        with pytest.raises(DefinitionError, match="an ONNX file has no groups"):
+            model.to_onnx("model.onnx", TABLE)
 
     @pytest.mark.parametrize("by_group", [False, True])
     @pytest.mark.filterwarnings("ignore:group_thresholds")
