@@ -1,5 +1,6 @@
 import pickle
 import warnings
+from dataclasses import replace
 
 import numpy as np
 import pandas as pd
@@ -14,6 +15,7 @@ from fenceline.errors import DefinitionError, MeasurementError
 from fenceline.metrics import Table
 from fenceline.metrics.trial import Trial
 from fenceline.pipelines import CrossValidation, drop, named_space, only, preparation
+from fenceline.pipelines.fitting import prefix
 from fenceline.pipelines.fold_votes import fitting
 from fenceline.problem.evaluation import Evaluation
 from fenceline.problem.parameter import Categorical, Integer, Real
@@ -208,6 +210,38 @@ def test_the_last_fit_has_as_many_trees_as_the_folds_had(stops):
     assert last.n_iter_ == (round(trees) if stops else 200)
     assert last.n_iter_ < 100 or not stops
     assert not last.do_early_stopping_  # no row is kept aside
+
+
+@pytest.mark.parametrize("stops", [True, False])
+def test_a_booster_that_takes_too_long_has_fewer_trees_in_folds_looks_and_votes(stops, monkeypatch):
+    asked = []
+
+    def seven(model, X, y, weights, seconds, outputs):
+        asked.append((len(X), seconds))
+        return 7
+
+    monkeypatch.setattr(prefix, "affordable", seven)
+    X = np.random.default_rng(0).normal(size=(900, 3))
+    table = Table(X, (X[:, 0] > 0).astype(int), "binary")
+    params = {"max_iter": 200, "early_stopping": stops}
+    chosen = BOOSTER.configuration({"estimator": ("HistGradientBoosting", params)})
+    unlimited = measuring(metrics.loss("roc_auc"), table=table)
+    unlimited(chosen)
+    assert asked == []
+    measure = replace(unlimited, fold_seconds=8.0)
+    trees = measure(chosen).metrics["stopped_after"]
+    assert trees == 7
+    assert measure(chosen, fidelity=0.5).metrics["stopped_after"] == 7
+    (rows, seconds), *_, (fewer, less) = asked
+    assert (rows, seconds) == (600, 6.0)
+    assert fewer < rows
+    assert 3.0 < less < 6.0
+    votes = fitting(measure, table, np.arange(900), votes=True)
+    fits = votes.trial(chosen, np.arange(900), np.arange(0)).pipeline.estimators_
+    assert [fit[-1].n_iter_ for fit in fits] == [7, 7, 7]
+    last = measure.trial(chosen, np.arange(900), np.arange(0), trees).pipeline[-1]
+    assert last.n_iter_ == 7
+    assert not last.do_early_stopping_
 
 
 def test_lower_fidelity_fits_on_fewer_rows():

@@ -117,6 +117,7 @@ class Trial:
         train_seconds: float = float("nan"),
         reached: Any = None,
         cuts: NDArray[np.float64] | None = None,
+        trees: int | None = None,
     ) -> None:
         self.pipeline = pipeline
         self.table = table
@@ -126,6 +127,8 @@ class Trial:
         """The rows as they reach the pipeline's last step, where that is known already."""
         self.cuts = cuts
         """What the response of each row is compared with, where that depends on the row's group."""
+        self.trees = trees
+        """How many the model has, where it stopped by itself or had no time for more."""
         self.memo: dict[Any, Any] = {}
 
     @cached_property

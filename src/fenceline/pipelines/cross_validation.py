@@ -26,6 +26,7 @@ from fenceline.problem.configuration import Configuration
 from fenceline.problem.constraint import Constraint
 from fenceline.problem.evaluation import Evaluation
 from fenceline.problem.measurement import Measurement
+from fenceline.search.structured.looks import GROWTH
 from fenceline.threads import one_thread
 
 CACHE_MEGABYTES = 256.0
@@ -37,6 +38,12 @@ FEWEST_OF_A_CLASS = 20
 """... if there are so many of each class: a tenth of them is more than one."""
 
 
+FIT_SHARE = 0.75
+"""Of the seconds of all folds, how many one fit may take before it has to do with fewer trees."""
+SINGLE_SHARE = 0.5
+"""Of these seconds, how many are enough where rows are many and nothing is bounded: one fold tells pipelines apart."""
+
+
 class Sparing(NamedTuple):
     """Whether models keep rows aside to know when to stop."""
 
@@ -44,6 +51,18 @@ class Sparing(NamedTuple):
     """Rows are so many that they do, unless told otherwise."""
     rare: bool
     """A class has so few that they never do."""
+
+
+class Pace(NamedTuple):
+    """How long a fit may take on some rows."""
+
+    seconds: float
+    rows: int
+
+    def at(self, rows: int) -> float:
+        """Return how long a fit on other rows may take, so that it has about as many trees."""
+        ratio = rows / self.rows
+        return self.seconds * float(max(ratio, ratio**GROWTH))
 
 
 @dataclass(frozen=True)
@@ -102,6 +121,9 @@ class CrossValidation:
     sparing : Sparing, optional
         Whether models keep rows aside to know when to stop: by default as the rows of a fold say. A
         model that is fitted on more rows than were measured stops as it did when it was measured.
+    pace : Pace, optional
+        How long a model that grows by trees may take, before it has to do with fewer: by default as
+        `fold_seconds` allow.
     """
 
     # Not in the repr: messages would print the data.
@@ -119,6 +141,7 @@ class CrossValidation:
     fold_seconds: float | None = field(default=None, repr=False)
     fits_after: int = field(default=0, repr=False)
     sparing: Sparing | None = field(default=None, repr=False)
+    pace: Pace | None = field(default=None, repr=False)
 
     def __post_init__(self) -> None:
         for name, metric in self.metrics.items():
@@ -233,7 +256,7 @@ class CrossValidation:
         train, valid : array of int
             The rows to fit on and the rows to measure on.
         trees : float, optional
-            After how many trees the folds of a booster that stops early have stopped.
+            How many trees the folds had, where they stopped by themselves or had no time for more.
         """
         table, sparing = self.table, self.spared
         rare = sparing.rare or self._rare_class(train)
@@ -247,6 +270,8 @@ class CrossValidation:
             spare_rows=sparing.many and not rare,
             rare_class=rare,
             trees=trees,
+            seconds=None if self.paced is None else self.paced.at(len(train)),
+            outputs=len(table.classes) if table.task == "multiclass" else 1,
         )
         weights = None if table.weights is None else table.weights[train]
         fold = Fold(table.X, table.y[train], setting, self.preparation, weights, train, valid)
@@ -257,7 +282,7 @@ class CrossValidation:
         if emphasis is not None and groups:
             fold = replace(fold, model_weights=emphasised(emphasis, table, train, groups))
         pipeline, fitted = fit_fold(steps, fold, self.prefixes)
-        return Trial(pipeline, table, valid, fitted.seconds, fitted.valid)
+        return Trial(pipeline, table, valid, fitted.seconds, fitted.valid, trees=fitted.trees)
 
     def threshold(self, configuration: Configuration) -> float | None:
         """Return the log-odds of the threshold that a configuration has of its own, if it has one."""
@@ -267,6 +292,13 @@ class CrossValidation:
     def prefixes(self) -> Prefixes:
         """First steps that pipelines share; every process has its own."""
         return Prefixes(self.cache_megabytes)
+
+    @cached_property
+    def paced(self) -> Pace | None:
+        """How long a fit may take: the same for looks, folds and voters; None where that is not limited."""
+        if self.pace is not None or self.fold_seconds is None:
+            return self.pace
+        return Pace(FIT_SHARE * self.fold_seconds, len(self._looked_at[0]))
 
     @cached_property
     def spared(self) -> Sparing:
@@ -287,7 +319,8 @@ class CrossValidation:
         """Tell whether one more fold like those that are done would take too long."""
         if self.fold_seconds is None:
             return False
-        return (time.monotonic() - began) * (1 + 1 / done) > self.fold_seconds
+        share = SINGLE_SHARE if self.fidelities and not self.constraints else 1.0
+        return (time.monotonic() - began) * (1 + 1 / done) > share * self.fold_seconds
 
     def _part(self, fidelity: float) -> tuple[Rows, Rows]:
         """Return the rows of a look: a share of one fold's, both to fit and to measure on."""

@@ -4,7 +4,6 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
-from sklearn.pipeline import Pipeline
 
 from fenceline.evaluation.incumbent import Incumbent
 from fenceline.metrics.metric import PipelineMetric, Reading
@@ -28,7 +27,7 @@ THRESHOLD = "threshold"
 
 
 STOPPED = "stopped_after"
-"""Where a measurement has the trees, on average over the folds, after which a booster has stopped early."""
+"""Where a measurement has the trees, on average over the folds, of a model that had fewer than it might."""
 BY_GROUP = "group_thresholds"
 """Where the details of a measurement have the log-odds of each group, if every group has its own."""
 
@@ -73,7 +72,7 @@ class FoldReadings:
 
         Given the incumbent, read too how sure its metric is, to tell when folds are enough.
         """
-        self._trees += trees_of(trial.pipeline)
+        self._trees += [] if trial.trees is None else [trial.trees]
         if self._sweep is not None and trial.response is None:
             self._sweep = None  # decisions are all that the pipeline has to say
         swept = {} if self._sweep is None else self._sweep.metrics
@@ -144,10 +143,3 @@ class FoldReadings:
         return [
             fold | swept for fold, swept in zip(self._folds, self._sweep.readings(at), strict=True)
         ]
-
-
-def trees_of(pipeline: Any) -> list[float]:
-    """Return after how many trees the model of a fitted pipeline has stopped early; none if it did not."""
-    model = pipeline[-1] if isinstance(pipeline, Pipeline) else pipeline
-    model = getattr(model, "estimator_", model)  # of a threshold
-    return [float(model.n_iter_)] if getattr(model, "do_early_stopping_", False) else []

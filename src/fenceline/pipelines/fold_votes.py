@@ -37,7 +37,7 @@ def fitting(
     """
     if votes is None:
         votes = votes_help(measure) and len(search) < len(table.y)
-    whole = replace(measure, table=table, sparing=measure.spared)
+    whole = replace(measure, table=table, sparing=measure.spared, pace=measure.paced)
     if not votes:
         return whole
     same = {f.name: getattr(whole, f.name) for f in fields(whole) if f.init}

@@ -62,6 +62,19 @@ class TestAPortfolio:
         order = ["HistGradientBoosting300", "ExtraTrees", "KNeighbors", "HistGradientBoosting20"]
         assert models(portfolio(SPACE, "binary")) == order
 
+    def test_begins_with_the_booster_that_was_best_on_as_many_rows_for_about_as_much_time(
+        self, monkeypatch
+    ):
+        pipelines = [
+            *FILE["pipelines"],
+            entry(start("HistGradientBoosting", max_iter=400), [100, 400, 400], seconds=0.14),
+            entry(start("HistGradientBoosting", max_iter=900), [0, 0, 0], seconds=0.16),
+        ]
+        file = {**FILE, "rows": [20_000, 2_000, 2_000], "pipelines": pipelines}
+        monkeypatch.setattr(module, "learnt", lambda task: from_dict(file))
+        assert models(portfolio(SPACE, "binary", rows=20_000))[0] == "HistGradientBoosting400"
+        assert models(portfolio(SPACE, "binary", rows=2_000))[0] == "HistGradientBoosting300"
+
     def test_is_another_when_a_table_is_left_out(self):
         assert models(portfolio(SPACE, "binary", ["meta/b"]))[1] == "KNeighbors"
         assert models(portfolio(SPACE, "binary", ["b"]))[1] == "KNeighbors"
@@ -165,12 +178,15 @@ class TestWhatIsOnFile:
         assert 16 <= len(found) <= 32
         assert len(set(found)) == len(found)
 
-    def test_begins_with_the_booster_at_its_start(self, task):
-        space = named_space("default", task)
-        first = portfolio(space, task)[0]["estimator"]
-        (boosting,) = (a for a in space.modules[-1].algorithms if a.name == first.algorithm)
-        assert first.algorithm == "HistGradientBoosting"
-        assert first.params == pytest.approx(dict(boosting.start))
+    @pytest.mark.parametrize("rows", [2_000, 20_000])
+    def test_begins_with_a_booster_that_was_as_good_as_the_usual_one(self, task, rows):
+        space, known = named_space("default", task), learnt(task)
+        first = portfolio(space, task, rows=rows)[0]
+        assert first["estimator"].algorithm == "HistGradientBoosting"
+        numbers, (_, usual_booster) = module._admitted(space, known), module._booster_start(space)
+        usual = next(c for c in numbers if c["estimator"] == usual_booster)
+        expected = known.regret @ known.weights(rows) ** module._NEAR
+        assert expected[numbers[first]] <= expected[numbers[usual]]
 
     def test_is_small(self, task):
         assert len(files(module.__package__).joinpath(f"{task}.json").read_bytes()) < 40_000

@@ -28,6 +28,7 @@ from fenceline.pipelines.fitting.arrange import Step, algorithms, arranged, make
 from fenceline.pipelines.fitting.encoders import encoding, split_encoder
 from fenceline.pipelines.fitting.monotone import signs_reaching, told
 from fenceline.pipelines.fitting.thresholds import decide_at, split_threshold
+from fenceline.pipelines.fitting.trees import affordable, stopped_after, with_trees
 from fenceline.pipelines.fitting.weights import Weights, fit_model, fit_transform, takes_weights
 from fenceline.pipelines.spaces.operators import Setting
 from fenceline.problem.configuration import Choice
@@ -88,6 +89,8 @@ class Prefix:
     """Processor time to fit the steps, whoever fitted them."""
     warnings: tuple[warnings.WarningMessage, ...]
     """What the steps had to say, to be said again whenever they are recalled."""
+    trees: int | None = None
+    """How many the model has, where it stopped by itself or had no time for all."""
 
     @property
     def megabytes(self) -> float:
@@ -246,6 +249,12 @@ def _concluded(prefix: Prefix, module: str, part: Step, fold: Fold) -> Prefix:
     weights = fold.weights
     if fold.model_weights is not None and takes_weights(model):
         weights = fold.model_weights
+    fewer = None
+    if setting.trees is not None:
+        model = with_trees(model, setting.trees)
+    elif setting.seconds is not None:
+        fewer = affordable(model, prefix.X, fold.y, weights, setting.seconds, setting.outputs)
+        model = model if fewer is None else with_trees(model, fewer, exactly=False)
     with _listening() as said:
         start = time.thread_time()
         model = fit_model(model, prefix.X, fold.y, weights)
@@ -256,6 +265,7 @@ def _concluded(prefix: Prefix, module: str, part: Step, fold: Fold) -> Prefix:
         X=None,
         seconds=prefix.seconds + seconds,
         warnings=(*prefix.warnings, *said),
+        trees=stopped_after(model) or fewer,
     )
 
 

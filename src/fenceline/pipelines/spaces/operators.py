@@ -55,7 +55,11 @@ class Setting:
     rare_class: bool = False
     """Whether a class has so few rows that none can be kept aside."""
     trees: float | None = None
-    """After how many trees a booster that stops early has stopped before, on other rows."""
+    """How many trees the model had on other rows, where it stopped by itself or had no time for more."""
+    seconds: float | None = None
+    """How long the model may take; what grows by trees has fewer of them, if need be."""
+    outputs: int = 1
+    """How many numbers are predicted: one for each class, where there are more than two."""
 
     def kind(self, module: Any, stem: str) -> Any:
         """Return the classifier or the regressor of a pair, as the task needs."""
@@ -240,9 +244,6 @@ from .164 to .163, .101 to .100 and .196 to .195; with classes losses fell by .0
 def _boosting(s: Setting, early_stopping: bool | None = None, **params: Any) -> Any:
     stops = s.spare_rows if early_stopping is None else early_stopping
     stops = stops and not s.rare_class
-    if stops and s.trees is not None:
-        # It need not look for the end again, and all rows teach it (docs/decisions/0025).
-        stops, params = False, params | {"max_iter": max(1, round(s.trees))}
     if stops and s.task == "regression":
         # scikit-learn's tolerance is absolute, and numbers to predict have no natural scale.
         params = {"tol": 0.0, "n_iter_no_change": _PATIENCE_NUMBERS} | params

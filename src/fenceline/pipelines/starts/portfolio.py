@@ -26,7 +26,11 @@ from fenceline.problem.starts import space_starts
 MOST = 24
 """Pipelines of a portfolio."""
 BOOSTER = "HistGradientBoosting"
-"""What comes first at its start, if it is likely to be inside the fence: rarely far from the best."""
+"""What comes first, if it is likely to be inside the fence: rarely far from the best ..."""
+_DEARER = 1.5
+"""... as it was best elsewhere, for at most so many times the cost of its start ..."""
+_NEAR = 4
+"""... on tables of about as many rows: to this power, their weights leave out the others."""
 _SHRUNK = 0.3
 """How far a regret is drawn to the mean of its pipeline: what won on one table may have had luck.
 
@@ -85,7 +89,13 @@ def starts(
     if len(found) < _FEWEST:
         return own
     known = {c.algorithm for p in _admitted(space, learnt(task)) for c in p.values()}
-    new = [c for c in own if any(choice.algorithm not in known for choice in c.values())]
+    new = [
+        # Prepared like what comes first: nothing is known of what they would like better.
+        space.configuration({**found[0], name: choice})
+        for c in own
+        for name, choice in c.items()
+        if choice.algorithm not in known
+    ]
     return (*found[:1], *new, *found[1:])
 
 
@@ -125,16 +135,13 @@ def portfolio(
     chances = np.array([known.pipelines[n].chance(constraints, rows) for n in numbers])
     costs = np.array([known.pipelines[n].at("seconds", rows) for n in numbers])
     seconds = _OVERHEAD_SECONDS + _FOLDS * costs
-    booster = _booster_start(space)
-    start = [
-        i
-        for i, configuration in enumerate(found)
-        if booster is not None and configuration[booster[0]] == booster[1] and chances[i] >= _LIKELY
-    ]
     weights = known.weights(rows)
+    near = weights**_NEAR
+    expected = known.regret[numbers] @ (near / near.sum())
+    first = _first_booster(space, found, chances, costs, expected)
     regret = (1 - _SHRUNK) * known.regret + _SHRUNK * (known.regret @ weights)[:, None]
     begun = regret[initial] if initial is not None else np.ones(len(known.tables))
-    order = greedy(regret[numbers], chances, seconds, begun, weights, start[:1], most)
+    order = greedy(regret[numbers], chances, seconds, begun, weights, first, most)
     return _reweighed(space, [found[i] for i in order])
 
 
@@ -203,6 +210,28 @@ def _admitted(space: Space, known: Learnt) -> dict[Configuration, int]:
         # Without categories, pipelines that differ in their encoder are one.
         admitted.setdefault(configuration, number)
     return admitted
+
+
+def _first_booster(
+    space: Space,
+    found: Sequence[Configuration],
+    chances: NDArray[np.float64],
+    costs: NDArray[np.float64],
+    regret: NDArray[np.float64],
+) -> list[int]:
+    """Return which of some pipelines comes first: the best booster that costs little more than the usual one."""
+    booster = _booster_start(space)
+    if booster is None:
+        return []
+    module, start = booster
+    likely = [
+        i
+        for i, configuration in enumerate(found)
+        if configuration[module].algorithm == BOOSTER and chances[i] >= _LIKELY
+    ]
+    usual = [costs[i] for i in likely if found[i][module] == start]
+    affordable = [i for i in likely if usual and costs[i] <= _DEARER * usual[0]]
+    return sorted(affordable, key=lambda i: float(regret[i]))[:1]
 
 
 def _booster_start(space: Space) -> tuple[str, Choice] | None:

@@ -46,7 +46,7 @@ LONGEST_SHARE = 0.25
 UNSURE = 1.5
 """By what factor a measurement may take longer than a look lets expect."""
 DESIGN_SHARE = 0.3
-"""Of the budget, after how much of it starts are looked at only if the models say so."""
+"""Of the time that is left, how much looks may have had before starts are looked at only if the models say so."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -93,7 +93,8 @@ class MultiFidelity:
 
         What there is no time for remains a candidate.
         """
-        if self._full_due or self._left < (1.0 - DESIGN_SHARE) * self.seconds:
+        self.costs.refresh(self.evaluator.history)
+        if self._full_due or self.costs.in_looks > DESIGN_SHARE * self._left:
             return None
         pending = set(self.evaluator.pending)
         return next((c for c in self._starts if c not in pending and not self._reached(c)), None)
