@@ -109,3 +109,36 @@ def test_the_first_failure_ends_it_and_what_cannot_be_tested_does_not():
     passed = walk([option(i, math.inf) for i in range(1, 6)], certified)
     assert [o.objective for o in passed] == [1, 3]
     assert asked == [1, 2, 3, 4]
+
+
+def test_safer_thresholds_of_the_first_pipeline_come_before_it():
+    rooms = np.linspace(0.0, 9.0, 10)
+    one = [option(room, room, "a", log_odds=room) for room in rooms]
+    other = [option(20.0, 12.0, "b", log_odds=1.0)]
+    chosen = fixed_sequence([*one, *other], REACH)
+    # Another pipeline, however safe, may fail for reasons of its own.
+    assert {o.pipeline for o in chosen} == {("a",)}
+    assert [o.room for o in chosen] == sorted(rooms, reverse=True)
+    start = fixed_sequence([*one, *other], REACH, from_safest=False)
+    assert start == chosen[-len(start) :]
+    assert start[0].room == 5.0
+
+
+def test_a_safer_threshold_that_is_no_weaker_or_hardly_safer_is_not_tested():
+    given = [option(5, 5, "a", log_odds=1.0), option(0, 0, "a", log_odds=0.0)]
+    better = option(5, 7, "a", log_odds=2.0)
+    near = option(6, 5 + FINE / 2, "a", log_odds=1.1)
+    assert sequence(*given, near) == [5, 0]
+    assert [o.room for o in fixed_sequence([*given, better], REACH)] == [7, 0]
+
+
+@given(st.lists(st.floats(0, 9), min_size=1, max_size=30, unique=True), st.floats(0, 9))
+def test_where_a_rate_falls_with_the_threshold_safer_ones_cost_no_certificate(rooms, needed):
+    given = [option(room, room, "a", log_odds=room) for room in rooms]
+
+    def passed(**settings):
+        line = fixed_sequence(given, REACH, **settings)
+        return [o.objective for o in walk(line, lambda o: o.room >= needed)]
+
+    before, after = passed(from_safest=False), passed()
+    assert min(after, default=9) <= min(before, default=9)

@@ -43,7 +43,7 @@ class Selection:
 
     def together(self, refits: Refits, inside: Sequence[Option]) -> None:
         """Test a few, each at its share of the risk, so that all their bounds hold together."""
-        sequence = self._planned(inside)
+        sequence = self._planned(inside, from_safest=False)
         refits.planned = JOINT_CANDIDATES
         places = np.linspace(0, len(sequence) - 1, JOINT_CANDIDATES).round().astype(int)
         for place in sorted(set(places.tolist())):
@@ -114,13 +114,14 @@ class Selection:
                 if option.key in gains and option.worth < best
             ]
 
-    def _planned(self, inside: Sequence[Option]) -> list[Option]:
+    def _planned(self, inside: Sequence[Option], from_safest: bool = True) -> list[Option]:
         return fixed_sequence(
             inside,
             self.reach,
             fit_seconds=lambda candidate: seconds_of_fit(candidate, self.terms.measure),
             seconds=self.terms.deadline + GRACE_SECONDS - time.monotonic(),
             safe=self._safe,
+            from_safest=from_safest,
         )
 
     @property

@@ -80,6 +80,7 @@ def fixed_sequence(
     fit_seconds: Callable[[Candidate], float] = lambda candidate: 0.0,
     seconds: float = float("inf"),
     safe: float = SAFE_ERRORS,
+    from_safest: bool = True,
 ) -> list[Option]:
     """Return the options to test, from safe to bold: at each distance from the fence the best.
 
@@ -97,6 +98,8 @@ def fixed_sequence(
         For all fits together; one pipeline stays, however long it takes.
     safe : float
         The room that is safe enough where nothing can be certified.
+    from_safest : bool
+        Whether safer thresholds of the first pipeline come before its own.
     """
     inside = _from_what_is_safe([option for option in options if option.room >= 0], reach, safe)
     chosen = _by_distance(inside, reach)
@@ -110,7 +113,8 @@ def fixed_sequence(
         }
         dropped = min(without, key=lambda p: _regret(without[p], chosen, reach) / (kept[p] or 1.0))
         chosen = without[dropped]
-    return _in_small_steps(chosen, inside)
+    safer = _safer_thresholds(chosen[0], inside) if chosen and from_safest else []
+    return safer + _in_small_steps(chosen, inside)
 
 
 def walk(sequence: Iterable[Option], certified: Callable[[Option], bool | None]) -> list[Option]:
@@ -161,6 +165,25 @@ def _by_distance(options: Sequence[Option], reach: float) -> list[Option]:
     ordered = sorted(chosen.values(), key=lambda o: -o.room)
     # What is no better than a safer one has nothing to add.
     return ordered[:1] + [b for a, b in pairwise(ordered) if b.worth < a.worth]
+
+
+def _safer_thresholds(start: Option, options: Sequence[Option]) -> list[Option]:
+    """Return safer and weaker thresholds of the pipeline that a sequence starts with, the safest first.
+
+    Of one fit, a rate falls with the threshold on any rows: where the start passes its test, so do all
+    that are safer, and where it fails, the last of them that passes is certified instead. It costs
+    neither a fit nor a certificate (docs/decisions/0028).
+    """
+    found = [start]
+    for option in sorted(options, key=lambda o: o.room):
+        last = found[-1]
+        if (
+            option.pipeline == start.pipeline
+            and option.room >= last.room + FINE
+            and last.worth < option.worth
+        ):
+            found.append(option)
+    return found[:0:-1]
 
 
 def _in_small_steps(chosen: Sequence[Option], options: Sequence[Option]) -> list[Option]:
