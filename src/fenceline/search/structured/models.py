@@ -40,6 +40,8 @@ class Models:
         self.constraints = [kind(self.structure, transform) for _ in data.problem.constraints]
         self.failure = MetricModel(self.structure, transform=False)
         self.elsewhere = MetricModel(self.structure, transform)
+        self._successful: list[Part] = []
+        self._encoded: Structure | None = None
 
     def refresh(self) -> None:
         """Take in what has been measured; a value that changed is learned anew."""
@@ -131,6 +133,16 @@ class Models:
     def successful(self) -> list[Part]:
         """The pipelines that did not fail, as the kernel sees them."""
         at = np.flatnonzero(self.data.ok)
+        if self._encoded is not self.structure:
+            self._successful, self._encoded = self._parts(at), self.structure
+        seen = len(self._successful[0])
+        if seen < len(at):
+            # Pipelines are only ever added, so that those before stay as they are.
+            new = self._parts(at[seen:])
+            self._successful = [p.joined(q) for p, q in zip(self._successful, new, strict=True)]
+        return self._successful
+
+    def _parts(self, at: NDArray[np.intp]) -> list[Part]:
         return self.structure.parts(self.data.z[at], self.data.theta[at])
 
     @property
@@ -148,5 +160,4 @@ class Models:
             return None
         top = rows[np.argsort(self.data.loss[rows], kind="stable")[:10]]
         at = np.flatnonzero(self.data.ok)[top]
-        parts = self.structure.parts(self.data.z[at], self.data.theta[at])
-        return float(process.mean_of_pipelines(parts).min())
+        return float(process.mean_of_pipelines(self._parts(at)).min())

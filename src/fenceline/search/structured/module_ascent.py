@@ -157,7 +157,9 @@ class Climb:
     ) -> tuple[Indices, Array]:
         """Move all starts (rows of component indices) uphill together."""
         # Starts that have met go on as one.
-        chosen, same = np.unique(chosen, axis=0, return_inverse=True)
+        every = [tuple(row) for row in chosen.tolist()]
+        apart = sorted(set(every))
+        chosen, same = np.array(apart, dtype=np.intp), [apart.index(row) for row in every]
         values = np.full(len(chosen), -np.inf)
         totals = self._totals(pools, chosen)
         # A module is worth another look when another one has moved since the last.

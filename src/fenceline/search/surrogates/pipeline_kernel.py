@@ -67,8 +67,9 @@ class Structure:
         """Encode one module. Features of algorithms that are not chosen are zero, and so never differ."""
         layout = self._layouts[i]
         values = self.rescaling(theta[:, layout.column], layout.column)
-        one_hot = np.rint(values * layout.high) == layout.value
-        features = np.where(layout.category, one_hot / np.sqrt(2.0), values - 0.5)
+        features = values - 0.5
+        one_hot = np.rint(values[:, layout.category] * layout.high) == layout.value
+        features[:, layout.category] = one_hot / np.sqrt(2.0)
         return Part(algorithm, np.where(layout.algorithm == algorithm[:, None], features, 0.0))
 
     @cached_property
@@ -112,7 +113,8 @@ class _Layout:
 
     algorithm: Indices
     column: Indices
-    category: np.typing.NDArray[np.bool_]
+    category: Indices
+    """Which features are values of a category; of those:"""
     high: Array
     value: Array
 
@@ -126,12 +128,13 @@ def _layout(space: Space, i: int) -> _Layout:
         for value in (range(len(parameter.choices)) if isinstance(parameter, Categorical) else [0])
     ]
     table = np.array(features, dtype=np.float64).reshape(-1, 5).T
+    category = np.flatnonzero(table[2])
     return _Layout(
         table[0].astype(np.intp),
         table[1].astype(np.intp),
-        table[2].astype(np.bool_),
-        table[3],
-        table[4],
+        category,
+        table[3, category],
+        table[4, category],
     )
 
 
