@@ -36,7 +36,9 @@ def ascend(
     features = [part.features[0] for part in structure.parts(np.array([z]), theta[None])]
     varying = [structure.features_of(i, j) for i, j in enumerate(z)]
     # Where each real hyper-parameter stands among the features: only those move.
-    places = [(i, np.flatnonzero(np.isin(structure.columns[i], columns))) for i in range(len(z))]
+    real = np.zeros(len(theta), dtype=np.bool_)
+    real[columns] = True
+    places = [(i, np.flatnonzero(real[structure.columns[i]])) for i in range(len(z))]
     rank = {int(k): n for n, k in enumerate(columns)}
     moving = [(i, at, [rank[int(k)] for k in structure.columns[i][at]]) for i, at in places]
 

@@ -159,5 +159,4 @@ class Models:
         if len(rows) == 0:
             return None
         top = rows[np.argsort(self.data.loss[rows], kind="stable")[:10]]
-        at = np.flatnonzero(self.data.ok)[top]
-        return float(process.mean_of_pipelines(self._parts(at)).min())
+        return float(process.mean_of_pipelines([p[top] for p in self.successful]).min())

@@ -44,7 +44,7 @@ def log_expected_improvement(mean: ArrayLike, sd: ArrayLike, best: ArrayLike) ->
     # overflows, and beyond that EI is the gap itself.
     middle = _within(z)
     value = np.log(sd) - 0.5 * middle**2 - _LOG_ROOT_TAU + np.log1p(middle * _mills(-middle))
-    if z.size and (z.min() < -_SERIES_FROM or z.max() > _CERTAIN_FROM):
+    if (middle != z).any():
         t = np.maximum(-z, _SERIES_FROM)
         far = np.log(sd) - 0.5 * t**2 - _LOG_ROOT_TAU + _log_tail(t)
         value = np.where(z < -_SERIES_FROM, far, value)
@@ -64,7 +64,7 @@ def log_expected_improvement_with_gradient(
     value = np.log(sd) - 0.5 * middle**2 - _LOG_ROOT_TAU + np.log(rest)
     with np.errstate(over="ignore"):
         by_mean, by_sd = -mills / rest / sd, 1.0 / rest / sd
-    if z.size and (z.min() < -_SERIES_FROM or z.max() > _CERTAIN_FROM):
+    if (middle != z).any():
         far, certain = z < -_SERIES_FROM, z > _CERTAIN_FROM
         t, gap = np.maximum(-z, _SERIES_FROM), np.maximum(gap, _TINY)
         log_rest = _log_tail(t)

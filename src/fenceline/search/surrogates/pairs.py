@@ -35,10 +35,11 @@ class Pairs:
         """List the pairs of some pipelines; kept, for every metric is learnt from the same ones."""
         n, width = len(parts[0]), len(structure.space.parameters)
         first, second = _upper(n)
-        entries, counts, data, columns, lengths = [], [], [], [], []
+        none = np.empty(0, dtype=np.intp)
+        entries, counts, data, columns, lengths = [none], [], [np.empty(0)], [none], [none]
         for i, part in enumerate(parts):
             shared = 0
-            for j in np.unique(part.algorithm):
+            for j in np.flatnonzero(np.bincount(part.algorithm) > 1):
                 at = np.flatnonzero(part.algorithm == j)
                 a, b = (at[k] for k in _upper(len(at)))
                 own = structure.features_of(i, int(j))
