@@ -146,47 +146,37 @@ class Block:
         """Return by how many nats more other scales of one column explain: bends and length scales."""
         if not trials:
             return []
-        change = self._changed(k, trials)
+        change = _Change.of(self, k)
         centre, width = self._prior
-        lengths = np.log([self.scales[self.at(k)], *(length for _, length in trials)])
+        lengths = np.log([self.scales[change.at], *(length for _, length in trials)])
         old, *new = 0.5 * ((lengths - centre) / width) ** 2
+        # Bends come with several length scales each.
+        apart = {bend: change.apart(bend) for bend in {bend for bend, _ in trials}}
+        correlations = change.correlation(
+            np.array([apart[bend] for bend, _ in trials]),
+            np.array([length for _, length in trials])[:, None],
+        )
+        added = (correlations - self.correlation) * change.slope
+        added += self.given.covariance[self.pairs]
         covariance, found = self.given.covariance.copy(), []
-        for added, prior in zip(change.kernel, new, strict=True):
-            covariance[self.pairs] = self.given.covariance[self.pairs] + added
+        for kernel, prior in zip(added, new, strict=True):
+            covariance[self.pairs] = kernel
             found.append(float(self.unexplained - self.given(covariance) + old - prior))
         return found
 
     def adopt(self, k: int, bend: float, length_scale: float) -> None:
         """Go on with another scale of one column."""
-        change, at, (a, b) = self._changed(k, [(bend, length_scale)]), self.at(k), self.whole
-        self.given.covariance[self.pairs] += change.kernel[0]
+        change, whole, (a, b) = _Change.of(self, k), self.kernel.whole, self.whole
+        apart = change.apart(bend)
+        correlation = change.correlation(apart, length_scale)
+        added = (correlation - self.correlation) * change.slope
+        self.given.covariance[self.pairs] += added
         self.unexplained = self.given(self.given.covariance)
-        self.kernel.whole[a, b] += change.kernel[0]
-        self.kernel.whole[b, a] = self.kernel.whole[a, b]
-        self.kernel.interaction[a, b] = change.interaction[0]
-        self.apart[at], self.correlation = change.apart[0], change.correlation[0]
-        self.scales[at] = length_scale
-
-    def _changed(self, k: int, trials: Sequence[tuple[float, float]]) -> _Changed:
-        """Return the pairs on other scales of one column, a row for each trial."""
-        at, (a, b) = self.at(k), self.pairs
-        others = np.arange(len(self.columns)) != at
-        squared = self.scales[others] ** -2.0 @ self.apart[others]
-        place = self.place[:, at]
-        # Bends come with several length scales each.
-        apart = {
-            bend: (x[a] - x[b]) ** 2
-            for bend in {bend for bend, _ in trials}
-            for x in (bent(place, bend) if bend else place,)
-        }
-        moved = np.array([apart[bend] for bend, _ in trials])
-        lengths = np.array([length for _, length in trials])[:, None]
-        correlation = matern_at(5.0 * (squared + moved / lengths**2))[0]
-        before = self.kernel.interaction[self.whole]
-        interaction = before * (_factor(correlation) / _factor(self.correlation))
-        own = self.kernel.process.amplitudes.matern[self.module]
-        kernel = own * (correlation - self.correlation) + (interaction - before)
-        return _Changed(kernel, interaction, moved, correlation)
+        whole[a, b] += added
+        whole[b, a] = whole[a, b]
+        self.kernel.interaction[a, b] *= _factor(correlation) / _factor(self.correlation)
+        self.apart[change.at], self.correlation = apart, correlation
+        self.scales[change.at] = length_scale
 
     @property
     def _prior(self) -> tuple[float, float]:
@@ -194,13 +184,34 @@ class Block:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class _Changed:
-    """The pairs of a block on other scales: what is added to their kernel, and what they then are."""
+class _Change:
+    """Other scales of one column of a block; what they leave as it is has been computed once."""
 
-    kernel: Array
-    interaction: Array
-    apart: Array
-    correlation: Array
+    block: Block
+    at: int
+    others: Array
+    """Squared differences of the pairs in the other columns, in their length scales."""
+    slope: Array
+    """By how much the kernel of a pair changes with its correlation, in which it is linear."""
+
+    @classmethod
+    def of(cls, block: Block, k: int) -> _Change:
+        at = block.at(k)
+        others = np.arange(len(block.columns)) != at
+        squared = block.scales[others] ** -2.0 @ block.apart[others]
+        rest = block.kernel.interaction[block.whole] / _factor(block.correlation)
+        own = block.kernel.process.amplitudes.matern[block.module]
+        return cls(block, at, squared, own + (1.0 - APART) * rest)
+
+    def apart(self, bend: float) -> Array:
+        """Return the squared differences of the pairs in this column with another bend."""
+        place, (a, b) = self.block.place[:, self.at], self.block.pairs
+        x = bent(place, bend) if bend else place
+        return np.asarray((x[a] - x[b]) ** 2)
+
+    def correlation(self, apart: Array, length_scale: Array | float) -> Array:
+        """Return the correlations of the pairs that are so far apart in this column."""
+        return matern_at(5.0 * (self.others + apart / length_scale**2))[0]
 
 
 def _factor(correlation: Array) -> Array:
