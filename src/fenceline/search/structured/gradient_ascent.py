@@ -98,8 +98,11 @@ class _Matches:
         of_feature = np.repeat(np.arange(len(z)), [len(own) for own in features])
         owned = np.equal.outer(module, of_feature)
         known = np.zeros(owned.shape)
-        for i, ((_, _, theirs), own) in enumerate(zip(matches, features, strict=True)):
-            known[np.ix_(module == i, of_feature == i)] = theirs[:, own]
+        row = column = 0
+        for (_, _, theirs), own in zip(matches, features, strict=True):
+            below, right = row + len(theirs), column + len(own)
+            known[row:below, column:right] = theirs[:, own]
+            row, column = below, right
         rows = np.concatenate([at for at, _, _ in matches])
         return cls(
             module,

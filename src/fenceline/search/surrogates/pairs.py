@@ -41,11 +41,12 @@ class Pairs:
             shared = 0
             for j in np.flatnonzero(np.bincount(part.algorithm) > 1):
                 at = np.flatnonzero(part.algorithm == j)
-                a, b = (at[k] for k in _upper(len(at)))
+                left, right = _upper(len(at))
+                a, b = at[left], at[right]
                 own = structure.features_of(i, int(j))
-                features = part.features[:, own]
+                features = part.features[np.ix_(at, own)]
                 entries.append(a * n - a * (a + 1) // 2 + b - a - 1)
-                data.append(((features[a] - features[b]) ** 2).ravel())
+                data.append(((features[left] - features[right]) ** 2).ravel())
                 columns.append(np.tile(structure.columns[i][own], len(a)))
                 lengths.append(np.full(len(a), len(own)))
                 shared += len(a)
