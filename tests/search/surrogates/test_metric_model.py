@@ -39,6 +39,19 @@ def test_only_what_is_new_is_added_between_two_fits():
     assert len(after.z) == 42
 
 
+def test_another_selection_is_explained_by_what_was_learnt_until_a_tenth_more_is_measured():
+    parts, z = pipelines(60)
+    y = additive(z)
+    model = MetricModel(STRUCTURE)
+    first = model.reselect([part[:40] for part in parts], y[:40], 100)
+    later = model.reselect([part[15:] for part in parts], y[15:], 109)
+    assert later.amplitudes is first.amplitudes
+    assert len(later.z) == 45
+    # The transformation is that of the selection, as if nothing had come before.
+    assert later.z.mean() == pytest.approx(0.0, abs=1e-9)
+    assert model.reselect(parts, y, 111).amplitudes is not first.amplitudes
+
+
 def test_the_best_evaluations_are_among_those_that_are_kept():
     parts, z = pipelines(420)
     y = additive(z)

@@ -31,7 +31,7 @@ AMPLITUDES = Amplitudes(np.full(4, 0.5), np.array([0.3, 0.4]), np.array([0.5, 0.
 def kernel(left, right):
     parts = [STRUCTURE.parts(*pipelines) for pipelines in (left, right)]
     effects = [
-        effects_of(AMPLITUDES, i, a, b, STRUCTURE.columns[i])
+        effects_of(STRUCTURE, AMPLITUDES, i, a, b)
         for i, (a, b) in enumerate(zip(*parts, strict=True))
     ]
     return assemble(AMPLITUDES, effects)

@@ -5,10 +5,12 @@ import pytest
 
 import fenceline as fl
 from fenceline.search.surrogates.metric_model import MetricModel
+from fenceline.search.surrogates.pair_likelihood import explained
 from fenceline.search.surrogates.pipeline_gp import condition
 from fenceline.search.surrogates.pipeline_kernel import Structure
 from fenceline.search.surrogates.rescaling import Rescaling, bent, contenders, straightened
-from fenceline.search.surrogates.rescaling_choice import _Block, _Kernel, better_rescaling
+from fenceline.search.surrogates.rescaling_block import Block, Kernel
+from fenceline.search.surrogates.rescaling_choice import better_rescaling
 
 COLUMNS = np.arange(3)
 
@@ -108,15 +110,32 @@ def test_a_scale_that_is_adopted_explains_by_as_much_more_as_was_gained():
     rng = np.random.default_rng(0)
     z, theta = np.repeat([[0], [1]], [25, 5], axis=0), rng.random((30, 2))
     process = MetricModel(structure).update(structure.parts(z, theta), np.log(theta[:, 0] + 0.01))
-    kernel = _Kernel.of(structure, process)
-    block = _Block.of(kernel, structure, 0, 0)
+    kernel = Kernel.of(structure, process)
+    block = Block.of(kernel, structure, 0, 0)
     # With the length scales that there are, so that no prior has a say.
     for k, bend in ((0, 1e3), (0, 30.0), (1, -30.0)):
         trial = bend, float(block.scales[k])
-        before, (gained,) = kernel.unexplained, block.gains(k, [trial])
+        before, (gained,) = block.unexplained, block.gains(k, [trial])
         block.adopt(k, *trial)
-        assert before - kernel.unexplained == pytest.approx(gained, abs=1e-9)
+        assert before - block.unexplained == pytest.approx(gained, abs=1e-9)
     # Three changes one after the other come to what the last scales are from the beginning.
     last = Structure(structure.space, Rescaling((30.0, -30.0)))
     anew = condition(last, process.amplitudes, last.parts(z, theta), process.z)
-    assert kernel.unexplained == pytest.approx(_Kernel.of(last, anew).unexplained, abs=1e-6)
+    fresh = Kernel.of(last, anew)
+    assert kernel.whole == pytest.approx(fresh.whole, abs=1e-9)
+    assert block.unexplained == pytest.approx(Block.of(fresh, last, 0, 0).unexplained, abs=1e-6)
+
+
+@pytest.mark.parametrize("counts", [[25, 5], [30, 0]])
+def test_a_block_explains_what_the_whole_kernel_does(counts):
+    structure = Structure(
+        fl.Space([fl.Module("m", [fl.Algorithm("a", {"x": fl.Real(0.0, 1.0)}), fl.Algorithm("b")])])
+    )
+    rng = np.random.default_rng(1)
+    z, theta = np.repeat([[0], [1]], counts, axis=0), rng.random((30, 1))
+    process = MetricModel(structure).update(structure.parts(z, theta), rng.random(30))
+    kernel = Kernel.of(structure, process)
+    whole, _ = explained(np.linalg.cholesky(kernel.whole), process.z)
+    without_constant = whole - 15.0 * np.log(2.0 * np.pi)
+    found = Block.of(kernel, structure, 0, 0).unexplained
+    assert found == pytest.approx(without_constant, abs=1e-9)

@@ -52,10 +52,12 @@ def crowd(data: Data) -> Crowd | None:
     crowds = []
     for i, last in enumerate(data.z[-CROWD:].T):
         counts = np.bincount(last)
+        if counts.max() < MOST:
+            continue
         chosen = data.z[when, i]
         bests = np.array([loss[chosen == j].min() for j in np.unique(chosen)])
         # Of the algorithms that were tried: so much do they differ by.
         spread = float(np.median(bests) - bests.min())
-        if len(bests) > 1 and counts.max() >= MOST and gain <= GAIN * spread:
+        if len(bests) > 1 and gain <= GAIN * spread:
             crowds.append(Crowd(i, int(counts.argmax())))
     return crowds[n // EVERY % len(crowds)] if crowds else None

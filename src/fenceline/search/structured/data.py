@@ -116,12 +116,14 @@ class Data:
     def typical_error(self) -> Array:
         """The median of each constraint's errors, of those that feasibility leaves out."""
         soft = self._soft.view
-        return np.median(soft, axis=0) if len(soft) else np.zeros(soft.shape[1])
+        return np.median(soft, axis=0) if soft.size else np.zeros(soft.shape[1])
 
     def within_reach(self, room: float) -> float:
         """Return how many errors to stay inside: at most one more than any pipeline is known to."""
+        if not room or not self.problem.constraints:
+            return 0.0
         errors, feasible = self._errors, self.feasible()
-        if not room or not len(feasible) or not errors.any():
+        if not len(feasible) or not errors.any():
             return 0.0
         with np.errstate(divide="ignore", invalid="ignore"):
             known = np.where(errors > 0, self._inside / errors, np.inf)[feasible].min(axis=1)

@@ -36,7 +36,9 @@ def ascend(
     features = [part.features[0] for part in structure.parts(np.array([z]), theta[None])]
     varying = [structure.features_of(i, j) for i, j in enumerate(z)]
     # Where each real hyper-parameter stands among the features: only those move.
-    places = [(i, np.flatnonzero(np.isin(structure.columns[i], columns))) for i in range(len(z))]
+    real = np.zeros(len(theta), dtype=np.bool_)
+    real[columns] = True
+    places = [(i, np.flatnonzero(real[structure.columns[i]])) for i in range(len(z))]
     rank = {int(k): n for n, k in enumerate(columns)}
     moving = [(i, at, [rank[int(k)] for k in structure.columns[i][at]]) for i, at in places]
 
@@ -96,8 +98,11 @@ class _Matches:
         of_feature = np.repeat(np.arange(len(z)), [len(own) for own in features])
         owned = np.equal.outer(module, of_feature)
         known = np.zeros(owned.shape)
-        for i, ((_, _, theirs), own) in enumerate(zip(matches, features, strict=True)):
-            known[np.ix_(module == i, of_feature == i)] = theirs[:, own]
+        row = column = 0
+        for (_, _, theirs), own in zip(matches, features, strict=True):
+            below, right = row + len(theirs), column + len(own)
+            known[row:below, column:right] = theirs[:, own]
+            row, column = below, right
         rows = np.concatenate([at for at, _, _ in matches])
         return cls(
             module,

@@ -52,7 +52,8 @@ class Lattice:
         category to any other.
         """
         step = size[:, None] * rng.standard_normal(theta.shape)
-        few = 1.5 / np.maximum(1, np.sum(~np.isnan(theta), axis=1, keepdims=True))
+        known = ~np.isnan(theta)
+        few = 1.5 / np.maximum(1, known.sum(axis=1, keepdims=True))
         moves = rng.random(theta.shape) < np.maximum(few, 0.4)
         least = self._least_step
         bent = self.rescaling.columns
@@ -61,7 +62,7 @@ class Lattice:
         step = np.where(np.abs(step) < least, np.where(step < 0, -least, least), step)
         redrawn = self._categories & (rng.random(theta.shape) < 0.5)
         moved = np.where(redrawn, rng.random(theta.shape), _reflect(theta + step))
-        return self.project(np.where(moves & ~np.isnan(theta), moved, theta))
+        return self.project(np.where(moves & known, moved, theta))
 
     @cached_property
     def _sizes(self) -> Array:

@@ -34,12 +34,12 @@ _RELUCTANCE = 0.1  # of such a constraint to share the load of nearer ones
 def multipliers(models: Models, scales: Scales) -> Array | None:
     """Return what the constraints press with at the best feasible pipeline, scaled.
 
-    None while nothing feasible is known, or where no real hyper-parameter is active: between
-    the points of a lattice a bound has no price.
+    None without constraints, while nothing feasible is known, or where no real hyper-parameter is
+    active: between the points of a lattice a bound has no price.
     """
     data, structure = models.data, models.structure
     feasible = data.feasible()
-    if len(feasible) == 0 or not models.learned:
+    if len(feasible) == 0 or not models.learned or not models.constraints:
         return None
     best = int(feasible[np.argmin(data.loss[feasible])])
     z, theta = data.row(best)

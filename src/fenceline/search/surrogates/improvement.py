@@ -17,6 +17,7 @@ Array: TypeAlias = NDArray[np.float64]
 
 _TINY = float(np.finfo(float).tiny)
 _LOG_ROOT_TAU = 0.5 * np.log(2.0 * np.pi)
+_ROOT_HALF, _ROOT_HALF_PI = np.sqrt(0.5), np.sqrt(0.5 * np.pi)
 _FARTHEST = 1e150  # in deviations; the square of more is not a float
 # Where the series takes over from 1 - t R(t), which cancels: both err by less than 1e-12 here.
 _SERIES_FROM = 50.0
@@ -41,9 +42,9 @@ def log_expected_improvement(mean: ArrayLike, sd: ArrayLike, best: ArrayLike) ->
     gap, sd, z = _deviations(mean, sd, best)
     # EI / sd = phi(z) (1 + z Phi(z) / phi(z)): one form from the far tail up to where Phi / phi
     # overflows, and beyond that EI is the gap itself.
-    middle = np.clip(z, -_SERIES_FROM, _CERTAIN_FROM)
+    middle = _within(z)
     value = np.log(sd) - 0.5 * middle**2 - _LOG_ROOT_TAU + np.log1p(middle * _mills(-middle))
-    if z.size and (z.min() < -_SERIES_FROM or z.max() > _CERTAIN_FROM):
+    if (middle != z).any():
         t = np.maximum(-z, _SERIES_FROM)
         far = np.log(sd) - 0.5 * t**2 - _LOG_ROOT_TAU + _log_tail(t)
         value = np.where(z < -_SERIES_FROM, far, value)
@@ -57,13 +58,13 @@ def log_expected_improvement_with_gradient(
     """`log_expected_improvement`, and its derivatives in `mean` and in `sd`."""
     gap, sd, z = _deviations(mean, sd, best)
     # The same form: EI / sd = phi(z) (1 + z R), R = Phi / phi; phi cancels in the derivatives.
-    middle = np.clip(z, -_SERIES_FROM, _CERTAIN_FROM)
+    middle = _within(z)
     mills = _mills(-middle)
     rest = 1.0 + middle * mills
     value = np.log(sd) - 0.5 * middle**2 - _LOG_ROOT_TAU + np.log(rest)
     with np.errstate(over="ignore"):
         by_mean, by_sd = -mills / rest / sd, 1.0 / rest / sd
-    if z.size and (z.min() < -_SERIES_FROM or z.max() > _CERTAIN_FROM):
+    if (middle != z).any():
         far, certain = z < -_SERIES_FROM, z > _CERTAIN_FROM
         t, gap = np.maximum(-z, _SERIES_FROM), np.maximum(gap, _TINY)
         log_rest = _log_tail(t)
@@ -95,9 +96,14 @@ def _deviations(mean: ArrayLike, sd: ArrayLike, bound: ArrayLike) -> tuple[Array
     return gap, sd, z
 
 
+def _within(z: Array) -> Array:
+    """Return deviations, no farther out than the middle form holds; half the time of `np.clip`."""
+    return np.asarray(np.minimum(np.maximum(z, -_SERIES_FROM), _CERTAIN_FROM))
+
+
 def _mills(t: Array) -> Array:
     """Upper tail of the standard normal at t, divided by its density."""
-    return np.asarray(np.sqrt(0.5 * np.pi) * erfcx(t * np.sqrt(0.5)))
+    return np.asarray(_ROOT_HALF_PI * erfcx(t * _ROOT_HALF))
 
 
 def _log_tail(t: Array) -> Array:

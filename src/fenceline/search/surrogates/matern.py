@@ -40,10 +40,16 @@ def matern(A: Array, B: Array, buffers: Array | None = None) -> tuple[Array, Arr
 
 def matern_at(squared: Array) -> tuple[Array, Array]:
     """Matern 5/2 correlations at five times squared distances, and their slopes as in `matern`."""
-    root = np.sqrt(squared)
-    decay = np.exp(-root)
-    slope = (1.0 + root) * decay
-    return slope + squared * decay / 3.0, slope
+    # In place: these are the longest arrays of a fit, and memory took as long as the arithmetic.
+    slope = np.sqrt(squared)
+    decay = np.negative(slope)
+    np.exp(decay, out=decay)
+    slope += 1.0
+    slope *= decay
+    decay *= squared
+    decay /= 3.0
+    decay += slope
+    return decay, slope
 
 
 def cholesky(kernel: Array, out: Array) -> Array:

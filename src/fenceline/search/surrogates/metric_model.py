@@ -39,9 +39,9 @@ class MetricModel:
     def update(self, parts: Sequence[Part], y: Array) -> SharedProcess:
         """Take in everything measured so far; only what is new costs anything, most of the time."""
         n = len(y)
-        due = min(_GROWTH * self._fitted_at, self._fitted_at + _MOST_UNFITTED)
-        if self.process is None or self.warp is None or n >= max(due, self._fitted_at + 1):
+        if self.process is None or self.warp is None or self._due(n):
             self._refit(parts, y)
+            self._fitted_at = n
         elif n > self._seen:
             new = slice(self._seen, n)
             # As they are where nothing was left out, so that all metrics share what is computed of them.
@@ -52,6 +52,25 @@ class MetricModel:
         self._seen = n
         assert self.process is not None
         return self.process
+
+    def reselect(self, parts: Sequence[Part], y: Array, measured: int) -> SharedProcess:
+        """Take in a selection of what was measured, another one each time.
+
+        As in :meth:`update`, hyper-parameters are those of an earlier one most of the time.
+        """
+        if self.process is None or self.warp is None or self._due(measured):
+            self._refit(parts, y)
+            self._fitted_at = measured
+        else:
+            warp = Warp.of(y, logarithmic=self.warp.logarithmic)
+            self._remember(parts, y, warp, self.process.amplitudes)
+        assert self.process is not None
+        return self.process
+
+    def _due(self, n: int) -> bool:
+        """Tell whether there is enough more to learn from."""
+        due = min(_GROWTH * self._fitted_at, self._fitted_at + _MOST_UNFITTED)
+        return n >= max(due, self._fitted_at + 1)
 
     def rescale(self, structure: Structure, length_scales: Mapping[int, float]) -> None:
         """Learn everything anew on other scales, with these length scales (by column) to begin with."""
@@ -86,12 +105,16 @@ class MetricModel:
             value, found = fit(self.structure, learnt, warp(y[learn]), start, steps)
             self._starts[logarithmic] = found
             candidates.append((value - warp.log_slope(y[learn]), warp, found))
-        _, self.warp, found = min(candidates, key=lambda candidate: candidate[0])
+        _, warp, found = min(candidates, key=lambda candidate: candidate[0])
+        self._remember(parts, y, warp, Amplitudes.of(found, len(parts)))
+
+    def _remember(
+        self, parts: Sequence[Part], y: Array, warp: Warp, amplitudes: Amplitudes
+    ) -> None:
         keep = informative(y, _MOST_KEPT)
         kept = parts if len(keep) == len(y) else [part[keep] for part in parts]
-        amplitudes = Amplitudes.of(found, len(parts))
-        self.process = condition(self.structure, amplitudes, kept, self.warp(y[keep]))
-        self._fitted_at = len(y)
+        self.warp = warp
+        self.process = condition(self.structure, amplitudes, kept, warp(y[keep]))
 
 
 def informative(y: Array, most: int) -> Indices:

@@ -28,7 +28,8 @@ def pair_likelihood(
     modules = len(amplitudes.constant)
     inverse_squares = amplitudes.length_scales**-2.0
     correlation, slope = matern_at(pairs.squares @ (5.0 * inverse_squares))
-    factor = APART + (1.0 - APART) * correlation
+    factor = (1.0 - APART) * correlation
+    factor += APART
     # Most pairs have nothing in common in most modules: r to the number of modules for all, and
     # then what those have more that share an algorithm.
     interaction = np.full(len(pairs.first), amplitudes.interaction * APART**modules)
@@ -59,15 +60,18 @@ def pair_likelihood(
         by_pair = by_pair * (1.0 + looks.ratio * products)
         by_diagonal = by_diagonal * (1.0 + looks.ratio * squares)
 
-    every, shared = by_diagonal.sum(), by_pair[pairs.entry]
-    constants = amplitudes.constant * (np.bincount(pairs.module, shared, modules) + every)
-    alike = np.bincount(pairs.module, shared * correlation, modules)
+    every, shared = by_diagonal.sum(), by_pair.take(pairs.entry)
+    constants = amplitudes.constant * (pairs.by_module @ shared + every)
+    alike = pairs.by_module @ (shared * correlation)
     materns = amplitudes.matern * (alike + every)
     # d M / d log l = 5/3 slope (x - x')^2 / l^2, in both places where M enters.
-    pull = interaction[pairs.entry] / factor * (1.0 - APART)
+    pull = interaction.take(pairs.entry)
+    pull /= factor
+    pull *= 1.0 - APART
     for i, (begin, end) in enumerate(pairwise(pairs.starts)):
         pull[begin:end] += amplitudes.matern[i]
-    pull *= slope * shared
+    slope *= shared
+    pull *= slope
     scales = (pairs.by_parameter @ pull) * inverse_squares * (5.0 / 3.0)
     together = by_pair @ interaction + amplitudes.interaction * every
     return value, np.concatenate([scales, constants, materns, [together], last])
@@ -81,9 +85,9 @@ def _explain(pairs: Pairs, kernel: Array, diagonal: Array, z: Array) -> tuple[fl
     # LAPACK fills one triangle of the inverse only, which is all that pairs need.
     inverse = dpotri(factor, lower=1, overwrite_c=1)[0]
     # It is laid out column by column, so that its transpose can be read like any other matrix.
-    by_pair = inverse.T.ravel()[pairs.flat]
-    by_pair -= np.multiply.outer(alpha, alpha).ravel()[pairs.flat]
-    return value, by_pair, 0.5 * (inverse.diagonal() - alpha * alpha)
+    change = inverse.T
+    change -= np.multiply.outer(alpha, alpha)
+    return value, change.ravel()[pairs.flat], 0.5 * change.diagonal()
 
 
 def explained(factor: Array, z: Array) -> tuple[float, Array]:

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from functools import lru_cache
 
 import numpy as np
-from scipy.sparse import csc_array, csr_array
+from scipy.sparse import csr_array
 
 from fenceline.search.surrogates.matern import Array, Indices
 from fenceline.search.surrogates.pipeline_kernel import Part, Structure
@@ -23,28 +23,30 @@ class Pairs:
     first: Indices
     second: Indices
     flat: Indices  # where each pair stands in a matrix that is laid out row by row
-    module: Indices  # of each shared algorithm
-    entry: Indices  # and its pair
+    entry: Indices  # the pair of each shared algorithm, module by module
     starts: Indices  # of each module in that list, and its end
     squares: csr_array  # of differences, a column per hyper-parameter
-    by_parameter: csc_array  # the same, transposed
+    by_parameter: csr_array  # the same, transposed
+    by_module: csr_array  # ones where an entry belongs to a module
 
     @classmethod
     @lru_cache(maxsize=2)
     def of(cls, structure: Structure, parts: tuple[Part, ...]) -> Pairs:
         """List the pairs of some pipelines; kept, for every metric is learnt from the same ones."""
         n, width = len(parts[0]), len(structure.space.parameters)
-        first, second = np.triu_indices(n, 1)
-        entries, counts, data, columns, lengths = [], [], [], [], []
+        first, second = _upper(n)
+        none = np.empty(0, dtype=np.intp)
+        entries, counts, data, columns, lengths = [none], [], [np.empty(0)], [none], [none]
         for i, part in enumerate(parts):
             shared = 0
-            for j in np.unique(part.algorithm):
+            for j in np.flatnonzero(np.bincount(part.algorithm) > 1):
                 at = np.flatnonzero(part.algorithm == j)
-                a, b = (at[k] for k in np.triu_indices(len(at), 1))
+                left, right = _upper(len(at))
+                a, b = at[left], at[right]
                 own = structure.features_of(i, int(j))
-                features = part.features[:, own]
+                features = part.features[np.ix_(at, own)]
                 entries.append(a * n - a * (a + 1) // 2 + b - a - 1)
-                data.append(((features[a] - features[b]) ** 2).ravel())
+                data.append(((features[left] - features[right]) ** 2).ravel())
                 columns.append(np.tile(structure.columns[i][own], len(a)))
                 lengths.append(np.full(len(a), len(own)))
                 shared += len(a)
@@ -53,15 +55,18 @@ class Pairs:
         squares = csr_array(
             (np.concatenate(data), np.concatenate(columns), ends), shape=(len(ends) - 1, width)
         )
+        starts = np.concatenate([[0], np.cumsum(counts)]).astype(np.intp)
+        every = np.arange(starts[-1])
+        # Row by row a sum stays in a register: half the time of a column-wise product.
         return cls(
             first,
             second,
             first * n + second,
-            np.repeat(np.arange(len(parts)), counts),
             np.concatenate(entries),
-            np.concatenate([[0], np.cumsum(counts)]).astype(np.intp),
+            starts,
             squares,
-            squares.T,
+            squares.T.tocsr(),
+            csr_array((np.ones(len(every)), every, starts), shape=(len(parts), len(every))),
         )
 
     def matrix(self, pairs: Array, diagonal: Array) -> Array:
@@ -71,3 +76,9 @@ class Pairs:
         full.ravel()[self.flat] = pairs
         full.flat[:: n + 1] = diagonal
         return full
+
+
+@lru_cache(maxsize=32)
+def _upper(n: int) -> tuple[Indices, Indices]:
+    """Return the pairs of n things; most algorithms have as many evaluations as at the last fit."""
+    return np.triu_indices(n, 1)

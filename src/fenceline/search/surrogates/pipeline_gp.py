@@ -114,7 +114,7 @@ def _effects(
     structure: Structure, amplitudes: Amplitudes, i: int, left: Part, right: Sequence[Part]
 ) -> tuple[Array, Array]:
     if structure.space.shapes is None:
-        return effects_of(amplitudes, i, left, right[i], structure.columns[i])
+        return effects_of(structure, amplitudes, i, left, right[i])
     scales = amplitudes.length_scales[structure.columns[i]]
     same, correlation, _ = structure.compared(i, left, right, scales)
     return effect(amplitudes, i, same, correlation)

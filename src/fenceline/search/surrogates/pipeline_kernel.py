@@ -51,9 +51,13 @@ class Part:
         )
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Structure:
-    """How the pipelines of a space become parts, one per module."""
+    """How the pipelines of a space become parts, one per module.
+
+    Compared by identity: what is kept about a structure is looked up at every step, and the hash of
+    a whole space takes longer than most of it.
+    """
 
     space: Space
     rescaling: Rescaling = Rescaling()  # noqa: RUF009 - frozen
@@ -67,8 +71,9 @@ class Structure:
         """Encode one module. Features of algorithms that are not chosen are zero, and so never differ."""
         layout = self._layouts[i]
         values = self.rescaling(theta[:, layout.column], layout.column)
-        one_hot = np.rint(values * layout.high) == layout.value
-        features = np.where(layout.category, one_hot / np.sqrt(2.0), values - 0.5)
+        features = values - 0.5
+        one_hot = np.rint(values[:, layout.category] * layout.high) == layout.value
+        features[:, layout.category] = one_hot / np.sqrt(2.0)
         return Part(algorithm, np.where(layout.algorithm == algorithm[:, None], features, 0.0))
 
     @cached_property
@@ -112,7 +117,8 @@ class _Layout:
 
     algorithm: Indices
     column: Indices
-    category: np.typing.NDArray[np.bool_]
+    category: Indices
+    """Which features are values of a category; of those:"""
     high: Array
     value: Array
 
@@ -126,12 +132,13 @@ def _layout(space: Space, i: int) -> _Layout:
         for value in (range(len(parameter.choices)) if isinstance(parameter, Categorical) else [0])
     ]
     table = np.array(features, dtype=np.float64).reshape(-1, 5).T
+    category = np.flatnonzero(table[2])
     return _Layout(
         table[0].astype(np.intp),
         table[1].astype(np.intp),
-        table[2].astype(np.bool_),
-        table[3],
-        table[4],
+        category,
+        table[3, category],
+        table[4, category],
     )
 
 
@@ -176,18 +183,15 @@ def effect(amplitudes: Amplitudes, i: int, same: Array, correlation: Array) -> t
 
 
 def effects_of(
-    amplitudes: Amplitudes, i: int, left: Part, right: Part, columns: Indices
+    structure: Structure, amplitudes: Amplitudes, i: int, left: Part, right: Part
 ) -> tuple[Array, Array]:
-    """Return :func:`effect` of :func:`compare`, where only pairs with a common algorithm cost much.
-
-    `columns` are those of theta behind the features, as in :attr:`Structure.columns`.
-    """
-    scales = amplitudes.length_scales[columns]
-    A, B = left.features / scales, right.features / scales
+    """Return :func:`effect` of :func:`compare`, where only pairs with a common algorithm cost much."""
+    A = left.features / amplitudes.length_scales[structure.columns[i]]
+    B, lengths = _scaled(structure, amplitudes, i, right)
     squared = A @ B.T
     squared *= -2.0
     squared += np.einsum("ij,ij->i", A, A)[:, None]
-    squared += np.einsum("ij,ij->i", B, B)
+    squared += lengths
     # Most pairs have no algorithm in common: only the others are worth an exponential.
     same = _alike(left, right)
     correlation = matern_at(5.0 * np.maximum(squared.ravel()[same], 0.0))[0]
@@ -195,6 +199,15 @@ def effects_of(
     term.ravel()[same] = amplitudes.constant[i] + amplitudes.matern[i] * correlation
     factor.ravel()[same] = APART + (1.0 - APART) * correlation
     return term, factor
+
+
+@lru_cache(maxsize=64)
+def _scaled(
+    structure: Structure, amplitudes: Amplitudes, i: int, part: Part
+) -> tuple[Array, Array]:
+    """Return features in length scales, and their squared lengths; kept, for all candidates are compared with the same."""
+    features = part.features / amplitudes.length_scales[structure.columns[i]]
+    return features, np.einsum("ij,ij->i", features, features)
 
 
 @lru_cache(maxsize=4)
