@@ -108,29 +108,29 @@ class Problem:
 
     def allows(self, configuration: Configuration) -> bool:
         """Tell whether the rules leave a configuration to be tried."""
-        return broken(self._rules, configuration) == 0
+        return broken(self.rules, configuration) == 0
 
     def sample(self, rng: np.random.Generator) -> Configuration:
         """Draw an allowed configuration."""
-        if not self._rules:
+        if not self.rules:
             return self.space.sample(rng)
-        return draw(self.space, self._rules, self.examples, rng)
+        return draw(self.space, self.rules, self.examples, rng)
 
     def allowed_near(self, configuration: Configuration, rng: np.random.Generator) -> Configuration:
         """Return the configuration if it is allowed, else one with its algorithms, else any."""
         if self.allows(configuration):
             return configuration
-        return redraw(self.space, self._rules, configuration, rng) or self.sample(rng)
+        return redraw(self.space, self.rules, configuration, rng) or self.sample(rng)
 
     @cached_property
     def examples(self) -> Sequence[Configuration]:
         """Some allowed configurations, found by a search that raises DefinitionError if there are none."""
-        return find_examples(self.space, self._rules)
+        return find_examples(self.space, self.rules)
 
     @cached_property
     def cardinality(self) -> float:
         """Number of allowed configurations where they can be counted, else that of the space."""
-        if not self._rules or self.space.cardinality > MOST_ENUMERATED:
+        if not self.rules or self.space.cardinality > MOST_ENUMERATED:
             return self.space.cardinality
         return sum(map(self.allows, self.space.configurations()))
 
@@ -152,7 +152,8 @@ class Problem:
         return 0.0 if told is None else float(told(best))
 
     @property
-    def _rules(self) -> tuple[Rule, ...]:
+    def rules(self) -> tuple[Rule, ...]:
+        """What a pipeline has to obey to be tried at all."""
         assert isinstance(self.allowed, tuple)
         return self.allowed
 

@@ -130,11 +130,8 @@ class ZSolver:
         self, acquisition: LagrangianImprovement, known: list[Choices], rng: np.random.Generator
     ) -> Choices | None:
         structure, data = self.models.structure, self.models.data
-        problem, space = data.problem, structure.space
-        allows = None
-        if problem.allowed:
-            allows = lambda z, theta: problem.allows(space.decode(z, theta))  # noqa: E731
-        climb = Climb(acquisition, structure, rng, allows)
+        space = structure.space
+        climb = Climb(acquisition, structure, rng, self.models.permission)
         counts = [len(module.algorithms) for module in space.modules]
         pools = [
             climb.pool(i, np.arange(count), np.repeat(self.theta[None], count, axis=0))

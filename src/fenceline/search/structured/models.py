@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 from fenceline.search.structured.crowding import Crowd
 from fenceline.search.structured.data import Data
 from fenceline.search.structured.lattice import Lattice
+from fenceline.search.structured.permission import Permission
 from fenceline.search.surrogates.look_model import LookModel
 from fenceline.search.surrogates.metric_model import MetricModel, informative
 from fenceline.search.surrogates.pipeline_gp import SharedProcess
@@ -40,6 +41,7 @@ class Models:
         kind = LookModel if looks else MetricModel
         self.structure = Structure(data.problem.space)
         self.lattice = Lattice(data.problem.space)
+        self.permission = Permission.of(data.problem)
         self.objective = kind(self.structure, transform)
         self.constraints = [kind(self.structure, transform) for _ in data.problem.constraints]
         self.failure = MetricModel(self.structure, transform=False)

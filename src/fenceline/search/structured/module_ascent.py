@@ -7,7 +7,7 @@ agree on is measured.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -18,6 +18,7 @@ from fenceline.search.structured.acquisition import Acquisition
 from fenceline.search.structured.crowding import Crowd
 from fenceline.search.structured.gradient_ascent import ascend
 from fenceline.search.structured.lattice import Lattice
+from fenceline.search.structured.permission import Permission
 from fenceline.search.surrogates.pipeline_gp import SharedProcess
 from fenceline.search.surrogates.pipeline_kernel import Structure
 
@@ -25,9 +26,6 @@ Array = NDArray[np.float64]
 Array32 = NDArray[np.float32]
 Indices = NDArray[np.intp]
 
-
-Allows = Callable[[Choices, Array], bool]
-"""Whether the problem's rules leave a pipeline to be tried."""
 
 _EXACT = 16  # components per start and module whose acquisition is computed exactly
 _MOST_ASKED = 64  # components per start and module that the rules are asked about
@@ -61,7 +59,7 @@ class Search:
         z: Indices,
         theta: Array,
         rng: np.random.Generator,
-        allows: Allows | None = None,
+        allows: Permission | None = None,
         without: Crowd | None = None,
     ) -> list[Maximiser]:
         """Return promising pipelines, best first; `z` and `theta` hold what is known, best first.
@@ -143,7 +141,7 @@ class Climb:
     acquisition: Acquisition
     structure: Structure
     rng: np.random.Generator
-    allows: Allows | None
+    allows: Permission | None
 
     def pool(self, i: int, algorithm: Indices, theta: Array) -> Pool:
         """Return components that module i may take."""
@@ -229,11 +227,18 @@ class Climb:
         ).reshape(len(chosen), -1)
         count = hopes.shape[1]
         rows = np.arange(hopes.size)
-        if self.allows is not None or self.structure.space.shapes is not None:
+        shaped = self.structure.space.shapes is not None
+        if shaped or (self.allows is not None and not self.allows.by_algorithms):
             rows = self._allowed(pools, chosen, i, hopes)
-        elif count > _EXACT:
-            best = np.argpartition(-hopes, _EXACT, axis=1)[:, :_EXACT]
-            rows = (best + count * np.arange(len(chosen))[:, None]).ravel()
+        else:
+            closed = None if self.allows is None else self._closed(pools, chosen, i)
+            if closed is not None:
+                hopes[closed] = -np.inf
+            if count > _EXACT:
+                best = np.argpartition(-hopes, _EXACT, axis=1)[:, :_EXACT]
+                rows = (best + count * np.arange(len(chosen))[:, None]).ravel()
+            if closed is not None:
+                rows = rows[~closed.ravel()[rows]]
         s, c = np.divmod(rows, count)
         exact = [
             process.predict(_cross(factors[s], factor[c], term[c], terms[s]))
@@ -244,6 +249,16 @@ class Climb:
         values = np.full(hopes.size, -np.inf)
         values[rows] = self.acquisition.value(exact)
         return values.reshape(hopes.shape)
+
+    def _closed(self, pools: Sequence[Pool], chosen: Indices, i: int) -> NDArray[np.bool_]:
+        """Tell which components of module i the rules refuse each start; never that where it stands."""
+        assert self.allows is not None
+        closed = np.empty((len(chosen), len(pools[i].algorithm)), dtype=np.bool_)
+        for s, start in enumerate(chosen):
+            z = tuple(int(pool.algorithm[c]) for pool, c in zip(pools, start, strict=True))
+            closed[s] = ~self.allows.algorithms(z, i)[pools[i].algorithm]
+            closed[s, start[i]] = False
+        return closed
 
     def _allowed(
         self, pools: Sequence[Pool], chosen: Indices, i: int, hopes: Array

@@ -158,9 +158,7 @@ class StructuredBO:
                 z,
                 theta,
                 rng,
-                (lambda z, theta: problem.allows(space.decode(z, theta)))
-                if problem.allowed
-                else None,
+                models.permission,
                 without=avoided,
             )
             new = (
