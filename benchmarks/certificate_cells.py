@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cache
 from typing import Any, Protocol
 
@@ -222,6 +222,13 @@ class Rows:
     def draw(self, rng: np.random.Generator) -> Found:
         """Draw one search."""
         parts = [QUANTITIES[name] for name in self.quantities]
+        # A clock has errors of its own: from the same stream, so that a simulation can be repeated.
+        parts = [
+            replace(part, metric=replace(part.metric, rng=rng))
+            if isinstance(part.metric, Clock)
+            else part
+            for part in parts
+        ]
         room = np.sort(rng.uniform(*self.rooms, self.candidates))
         values = [_value(part, room) for part in parts]
         searched = self._trials(rng, TIMES * self.unseen, values)
