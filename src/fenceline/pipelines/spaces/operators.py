@@ -299,7 +299,8 @@ _MAKERS: dict[str, Maker] = {
     "KernelLogisticRegression": _kernel(_logistic),
     "KernelRidge": _kernel(linear_model.Ridge),
     "MLP": _mlp,
-    "LightGBM": _extra("LightGBM", "LGBM", {}, n_jobs=1, verbosity=-1),
+    # Without a frequency the library ignores which share of the rows a tree is to see.
+    "LightGBM": _extra("LightGBM", "LGBM", {}, n_jobs=1, verbosity=-1, subsample_freq=1),
     "XGBoost": _extra("XGBoost", "XGB", {}, encode=True, n_jobs=1, verbosity=0),
     "CatBoost": _extra(
         "CatBoost",
