@@ -162,15 +162,15 @@ class FencelineEstimator(CallbackSupportMixin, BaseEstimator):  # type: ignore[m
 
         certifies = bool(fence) and rows.unseen.size > 0
         budget = Budget.begin(self, certified_rows=len(table.y) if certifies else 0)
-        measure = task.measure(rows.search, budget, votes=bool(self.fold_votes))
+        # Pipelines that vote with each other do not vote with themselves.
+        votes = False if self.ensemble else self.fold_votes
+        measure = task.measure(rows.search, budget, votes=votes)
         problem = task.problem(measure)
         room = search_room(problem, *rows, self.confidence, self.joint)
         announcer = Announcer(self, X, y, sample_weight)
         self.result_ = search(self, problem, measure, budget, room, announcer)
 
-        # Pipelines that vote with each other do not vote with themselves.
-        votes = False if self.ensemble else self.fold_votes
-        whole = fitting(measure, table, rows.search, votes)
+        whole = fitting(measure, table, rows.search, votes, self.result_.best)
         deadline, alike = budget.deadline, task.draws_unseen
         terms = Terms(problem, whole, *rows, self.confidence, deadline, self.joint, alike)
         delivery = Delivery(terms, self.prefer)

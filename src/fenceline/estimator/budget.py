@@ -16,6 +16,8 @@ RESERVED_SHARE = 0.15
 """The most of the budget that is reserved for the fits and tests of the certificate ..."""
 RESERVED_SECONDS, RESERVED_PER_ROW = 1.0, 2e-4
 """... and how much of it a table of some rows needs: four pipelines on 8,000 rows took 1.5 s."""
+VOTES_SHARE = 0.15
+"""How much of the budget several fits of the model may take at its end, where such fits vote."""
 LONGEST_SHARE, LONGEST_FLOOR = 0.25, 5.0
 """How much of the search, but at least how many seconds, one pipeline may take to be measured ..."""
 FOLDS_SHARE = 0.7
@@ -64,6 +66,11 @@ class Budget:
         if limits is None and isinstance(estimator.engine, str | None):  # others have their own
             limits = Limits(seconds=max(LONGEST_FLOOR, LONGEST_SHARE * (seconds - left)))
         return cls(evaluations, seconds - left, deadline, limits, inspection, left)
+
+    @property
+    def vote_seconds(self) -> float:
+        """How long several fits of the best model may take."""
+        return math.inf if self.seconds is None else VOTES_SHARE * self.seconds
 
     @property
     def fold_seconds(self) -> float | None:

@@ -2,7 +2,7 @@
 
 import warnings
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -34,6 +34,7 @@ from fenceline.pipelines.fitting.prepare import (
 from fenceline.pipelines.fitting.thresholds import MODULE, THRESHOLD, searches_threshold
 from fenceline.pipelines.fitting.weights import check_weighable, weighable_only
 from fenceline.pipelines.fold_checks import Folds
+from fenceline.pipelines.fold_votes import votes_are_free
 from fenceline.pipelines.spaces.catalogue import named_space
 from fenceline.pipelines.spaces.operators import Setting, make_middle
 from fenceline.pipelines.splitting import Splitting
@@ -89,7 +90,7 @@ class LearningTask:
         return not apart and not isinstance(self.unseen, np.ndarray)
 
     def measure(
-        self, search: Rows, budget: Budget | None = None, *, votes: bool = False
+        self, search: Rows, budget: Budget | None = None, *, votes: bool | None = False
     ) -> CrossValidation:
         """Return what measures pipelines on some of the rows, or say that these are too few.
 
@@ -99,8 +100,9 @@ class LearningTask:
             The rows.
         budget : Budget, optional
             What a search may spend.
-        votes : bool
-            Whether the best pipeline will be fitted once without each fold.
+        votes : bool or None
+            Whether the best pipeline will be fitted once without each fold; None leaves it to the
+            fence whether fits vote.
         """
         row_checks.check_groups_among(self.table, search, self.metrics.values())
         table = self.table.take(search)
@@ -125,6 +127,8 @@ class LearningTask:
             fits_after=0 if budget is None or budget.reserved else fits,
         )
         row_checks.check_splits(measure)
+        if votes is None and budget is not None and votes_are_free(measure):
+            return replace(measure, vote_seconds=budget.vote_seconds)
         return measure
 
     def problem(self, measure: CrossValidation) -> Problem:

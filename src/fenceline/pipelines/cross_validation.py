@@ -18,11 +18,12 @@ from fenceline.metrics.trial import Grouping, Rows, Table, Trial
 from fenceline.pipelines.fitting.group_weights import compared, emphasised, split_emphasis
 from fenceline.pipelines.fitting.prefix import Fold, Prefixes, fit_fold
 from fenceline.pipelines.fitting.thresholds import split_threshold
+from fenceline.pipelines.fitting.votes import FEWEST, PARTS, gains_by_votes
 from fenceline.pipelines.fold_checks import Folds, check_folds, check_group_sizes
 from fenceline.pipelines.fold_readings import THRESHOLD, FoldReadings
 from fenceline.pipelines.spaces.operators import Setting
 from fenceline.pipelines.subsets import MOST_VALIDATION_ROWS, shares, subset
-from fenceline.problem.configuration import Configuration
+from fenceline.problem.configuration import Choice, Configuration
 from fenceline.problem.constraint import Constraint
 from fenceline.problem.evaluation import Evaluation
 from fenceline.problem.measurement import Measurement
@@ -113,6 +114,10 @@ class CrossValidation:
     fits_after : int
         How many times the best pipeline is fitted after the search, within the same seconds: never,
         once on all rows, or once without each fold.
+    vote_seconds : float
+        How long several fits of one model may take, where such fits vote in what is delivered.
+    votes : int
+        How many fits of the model vote in a pipeline, if it gains by that.
     weighted_groups : tuple of pairs, optional
         Names and bins of the groups, crossed with each other, whose rows may count differently in
         fitting; by default those that the metrics compare.
@@ -140,6 +145,8 @@ class CrossValidation:
     threshold_group: Grouping | None = None
     fold_seconds: float | None = field(default=None, repr=False)
     fits_after: int = field(default=0, repr=False)
+    vote_seconds: float = field(default=0.0, repr=False)
+    votes: int = field(default=1, repr=False)
     sparing: Sparing | None = field(default=None, repr=False)
     pace: Pace | None = field(default=None, repr=False)
 
@@ -211,12 +218,21 @@ class CrossValidation:
         folds = best.metrics.get("folds")
         if self.fits_after > 1:
             return self.fits_after * best.seconds / (folds or 1)
-        return self.seconds_of_fit(best.seconds, folds) if self.fits_after else 0.0
+        one = self.seconds_of_fit(best.seconds, folds) if self.fits_after else 0.0
+        return one * self.votes_after(best)
+
+    def votes_after(self, best: Evaluation) -> int:
+        """Return how many fits of the best pipeline's model there is time for; 1 where one is as good."""
+        if not self.vote_seconds or not self._gains_by_votes(best.configuration):
+            return 1
+        one = self.seconds_of_fit(best.seconds, best.metrics.get("folds"))
+        votes = PARTS if PARTS * one <= self.vote_seconds else int(self.vote_seconds / one)
+        return votes if votes >= FEWEST else 1
 
     def seconds_of_fit(self, seconds: float, folds: float | None) -> float:
-        """Return how long one fit on all rows is likely to take, by the seconds of some folds."""
+        """Return how long the fit on all rows is likely to take, by the seconds of some folds."""
         whole = self.folds if isinstance(self.folds, int) else 2
-        return seconds / (folds or 1) * whole / (whole - 1)
+        return self.votes * seconds / (folds or 1) * whole / (whole - 1)
 
     @cached_property
     def splits(self) -> list[tuple[Rows, Rows]]:
@@ -272,6 +288,7 @@ class CrossValidation:
             trees=trees,
             seconds=None if self.paced is None else self.paced.at(len(train)),
             outputs=len(table.classes) if table.task == "multiclass" else 1,
+            votes=self.votes if self._gains_by_votes(configuration) else 1,
         )
         weights = None if table.weights is None else table.weights[train]
         fold = Fold(table.X, table.y[train], setting, self.preparation, weights, train, valid)
@@ -321,6 +338,10 @@ class CrossValidation:
             return False
         share = SINGLE_SHARE if self.fidelities and not self.constraints else 1.0
         return (time.monotonic() - began) * (1 + 1 / done) > share * self.fold_seconds
+
+    def _gains_by_votes(self, configuration: Mapping[str, Choice]) -> bool:
+        steps, _ = split_threshold(split_emphasis(configuration)[0])
+        return gains_by_votes(steps, self.table.task)
 
     def _part(self, fidelity: float) -> tuple[Rows, Rows]:
         """Return the rows of a look: a share of one fold's, both to fit and to measure on."""

@@ -13,9 +13,6 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from sklearn.ensemble import VotingClassifier, VotingRegressor
-from sklearn.preprocessing import LabelEncoder
-from sklearn.utils import Bunch
 
 from fenceline.errors import DefinitionError
 from fenceline.metrics.trial import Rows, Table, Trial
@@ -23,6 +20,7 @@ from fenceline.pipelines.cross_validation import CrossValidation
 from fenceline.pipelines.fitting.arrange import algorithms, predictor
 from fenceline.pipelines.fitting.group_thresholds import decided_by_group
 from fenceline.pipelines.fitting.thresholds import decide_at, decided, split_threshold
+from fenceline.pipelines.fitting.votes import voting_model
 from fenceline.pipelines.fold_readings import BY_GROUP, STOPPED, THRESHOLD, FoldReadings
 from fenceline.pipelines.threshold_curve import Threshold, ThresholdCurve
 from fenceline.problem.configuration import Configuration
@@ -313,17 +311,8 @@ def _select(
 
 
 def _vote(table: Table, pipelines: Sequence[Any], votes: Sequence[int]) -> Any:
-    """Return scikit-learn's own voter, as its `fit` would leave it had it not to fit anew."""
-    named = [(f"pipeline{i}", pipeline) for i, pipeline in enumerate(pipelines, 1)]
-    if table.task == "regression":
-        voter = VotingRegressor(named, weights=list(votes))
-    else:
-        voter = VotingClassifier(named, voting="soft", weights=list(votes))
-        voter.le_ = LabelEncoder().fit(table.classes)
-        voter.classes_ = np.sort(table.classes)
-    voter.estimators_ = list(pipelines)
-    voter.named_estimators_ = Bunch(**dict(named))
-    return voter
+    classes = None if table.task == "regression" else table.classes
+    return voting_model(pipelines, classes, votes)
 
 
 def _decided(voter: Any, members: Members, table: Table) -> Any:

@@ -16,13 +16,19 @@ from sklearn.ensemble import VotingClassifier, VotingRegressor
 from fenceline.metrics.trial import Rows, Table, Trial
 from fenceline.pipelines.cross_validation import CrossValidation
 from fenceline.pipelines.ensemble import can_vote, voting
+from fenceline.pipelines.fitting.votes import fits_that_vote
 from fenceline.problem.configuration import Configuration
+from fenceline.problem.evaluation import Evaluation
 
 
 def fitting(
-    measure: CrossValidation, table: Table, search: Rows, votes: bool | None
+    measure: CrossValidation,
+    table: Table,
+    search: Rows,
+    votes: bool | None,
+    best: Evaluation | None = None,
 ) -> CrossValidation:
-    """Return what fits finalists on the rows of a search: once, or once without each fold.
+    """Return what fits finalists on the rows of a search: once, or several times with a vote each.
 
     Parameters
     ----------
@@ -34,10 +40,14 @@ def fitting(
         Which of them the search had.
     votes : bool or None
         Whether the fits of the folds vote; None leaves it to the fence.
+    best : Evaluation, optional
+        The best of the search. Where nothing is bounded, there may be time to fit its model several times.
     """
+    whole = replace(measure, table=table, sparing=measure.spared, pace=measure.paced)
     if votes is None:
         votes = votes_help(measure) and len(search) < len(table.y)
-    whole = replace(measure, table=table, sparing=measure.spared, pace=measure.paced)
+        if best is not None and not votes:
+            return replace(whole, votes=measure.votes_after(best))
     if not votes:
         return whole
     same = {f.name: getattr(whole, f.name) for f in fields(whole) if f.init}
@@ -55,6 +65,17 @@ def votes_help(measure: CrossValidation) -> bool:
         and any(metric.contrast in ("gap", "ratio") for metric in bounded)
         and not any(metric.resource for metric in bounded)
     )
+
+
+def votes_are_free(measure: CrossValidation) -> bool:
+    """Tell whether nothing stands against several fits of the model: no bound, and no threshold of one fit.
+
+    The threshold that folds compute is one for scores of a single fit; those of a mean are milder.
+    """
+    objective = measure.objective
+    decides = objective is not None and measure.metrics[objective].decides
+    resource = any(metric.resource for metric in measure.metrics.values())
+    return isinstance(measure.folds, int) and not (measure.constraints or decides or resource)
 
 
 @dataclass(frozen=True)
@@ -88,6 +109,8 @@ class FoldVotes(CrossValidation):
 
 
 def voters(pipeline: Any) -> int:
-    """Return how many fitted pipelines vote in a model; 1 where none do."""
+    """Return how many fits vote in a model: whole pipelines, or models in the last step; 1 where none do."""
     model = getattr(pipeline, "estimator_", getattr(pipeline, "estimator", pipeline))
-    return len(model.estimators_) if isinstance(model, VotingClassifier | VotingRegressor) else 1
+    if isinstance(model, VotingClassifier | VotingRegressor):
+        return len(model.estimators_)
+    return fits_that_vote(pipeline)

@@ -29,6 +29,7 @@ from fenceline.pipelines.fitting.encoders import encoding, split_encoder
 from fenceline.pipelines.fitting.monotone import signs_reaching, told
 from fenceline.pipelines.fitting.thresholds import decide_at, split_threshold
 from fenceline.pipelines.fitting.trees import affordable, stopped_after, with_trees
+from fenceline.pipelines.fitting.votes import fit_votes
 from fenceline.pipelines.fitting.weights import Weights, fit_model, fit_transform, takes_weights
 from fenceline.pipelines.spaces.operators import Setting
 from fenceline.problem.configuration import Choice
@@ -257,7 +258,10 @@ def _concluded(prefix: Prefix, module: str, part: Step, fold: Fold) -> Prefix:
         model = model if fewer is None else with_trees(model, fewer, exactly=False)
     with _listening() as said:
         start = time.thread_time()
-        model = fit_model(model, prefix.X, fold.y, weights)
+        if setting.votes > 1:
+            model = fit_votes(model, prefix.X, fold.y, weights, setting.votes, setting.random_state)
+        else:
+            model = fit_model(model, prefix.X, fold.y, weights)
         seconds = time.thread_time() - start
     return replace(
         prefix,

@@ -60,6 +60,8 @@ class Setting:
     """How long the model may take; what grows by trees has fewer of them, if need be."""
     outputs: int = 1
     """How many numbers are predicted: one for each class, where there are more than two."""
+    votes: int = 1
+    """How many fits of the model vote, each without another part of the rows."""
 
     def kind(self, module: Any, stem: str) -> Any:
         """Return the classifier or the regressor of a pair, as the task needs."""
