@@ -244,6 +244,25 @@ def test_a_booster_that_takes_too_long_has_fewer_trees_in_folds_looks_and_votes(
     assert not last.do_early_stopping_
 
 
+def test_boosters_of_a_fixed_number_of_trees_grow_slowest_with_the_rows():
+    measure = measuring(metrics.score("roc_auc"))
+    space = named_space("default", "binary")
+    grows = {
+        algorithm.name: measure.growth(
+            space.configuration(
+                {
+                    "scaler": ("none", {}),
+                    "selector": ("none", {}),
+                    "estimator": (algorithm.name, algorithm.start),
+                }
+            )
+        )
+        for algorithm in space.modules[-1].algorithms
+    }
+    assert grows["RandomForest"] > grows["HistGradientBoosting"] > grows["KNeighbors"]
+    assert {grows.get("LightGBM", 0.3), grows.get("XGBoost", 0.3)} == {0.3}
+
+
 def test_lower_fidelity_fits_on_fewer_rows():
     measure = measuring(metrics.loss("roc_auc"))
     assert measure(ONE, fidelity=0.2)["loss(roc_auc)"] != measure(ONE)["loss(roc_auc)"]

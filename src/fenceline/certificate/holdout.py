@@ -10,8 +10,8 @@ from sklearn.model_selection import train_test_split
 from fenceline.metrics.fairness import SelectionRates
 from fenceline.metrics.metric import PipelineMetric
 from fenceline.metrics.trial import Rows, Table
-from fenceline.pipelines.cross_validation import strata
 from fenceline.pipelines.fold_checks import Folds
+from fenceline.pipelines.folds import strata
 from fenceline.pipelines.splitting import Splitting
 from fenceline.problem.constraint import Constraint
 

@@ -2,32 +2,32 @@
 
 import time
 import warnings
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
-from sklearn.model_selection import KFold, StratifiedKFold, train_test_split
 
 from fenceline.errors import DefinitionError, MeasurementError
 from fenceline.evaluation.incumbent import Incumbent
 from fenceline.metrics.metric import PipelineMetric
 from fenceline.metrics.trial import Grouping, Rows, Table, Trial
+from fenceline.pipelines.fit_time import Pace, growth
 from fenceline.pipelines.fitting.group_weights import compared, emphasised, split_emphasis
 from fenceline.pipelines.fitting.prefix import Fold, Prefixes, fit_fold
 from fenceline.pipelines.fitting.thresholds import split_threshold
 from fenceline.pipelines.fitting.votes import FEWEST, PARTS, gains_by_votes
 from fenceline.pipelines.fold_checks import Folds, check_folds, check_group_sizes
 from fenceline.pipelines.fold_readings import THRESHOLD, FoldReadings
+from fenceline.pipelines.folds import cut, strata
 from fenceline.pipelines.spaces.operators import Setting
 from fenceline.pipelines.subsets import MOST_VALIDATION_ROWS, shares, subset
 from fenceline.problem.configuration import Choice, Configuration
 from fenceline.problem.constraint import Constraint
 from fenceline.problem.evaluation import Evaluation
 from fenceline.problem.measurement import Measurement
-from fenceline.search.structured.looks import GROWTH
 from fenceline.threads import one_thread
 
 CACHE_MEGABYTES = 256.0
@@ -52,18 +52,6 @@ class Sparing(NamedTuple):
     """Rows are so many that they do, unless told otherwise."""
     rare: bool
     """A class has so few that they never do."""
-
-
-class Pace(NamedTuple):
-    """How long a fit may take on some rows."""
-
-    seconds: float
-    rows: int
-
-    def at(self, rows: int) -> float:
-        """Return how long a fit on other rows may take, so that it has about as many trees."""
-        ratio = rows / self.rows
-        return self.seconds * float(max(ratio, ratio**GROWTH))
 
 
 @dataclass(frozen=True)
@@ -213,6 +201,11 @@ class CrossValidation:
         """How many times longer a pipeline may take in all than in the least that measures it."""
         return 1 if self.fold_seconds is None else len(self.splits)
 
+    def growth(self, configuration: Configuration) -> float:
+        """Return the power of the rows with which the seconds of a configuration grow."""
+        steps, _ = split_threshold(split_emphasis(configuration)[0])
+        return growth(steps)
+
     def seconds_after(self, best: Evaluation) -> float:
         """Return what the last fit is likely to take, on all rows, if the best pipeline has one."""
         folds = best.metrics.get("folds")
@@ -237,28 +230,7 @@ class CrossValidation:
     @cached_property
     def splits(self) -> list[tuple[Rows, Rows]]:
         """The rows to fit on and the rows to measure on, fold by fold."""
-        if not isinstance(self.folds, int | float):
-            return list(self.folds)
-        rows = np.arange(len(self.table.y))
-        if self.table.task == "regression":
-            rare, cells = rows[:0], None
-        else:
-            # A class that cannot be in every fold is learnt from, never measured on.
-            sizes = np.bincount(self.table.target)[self.table.target]
-            rare = rows[sizes < self._parts]
-            rows = rows[sizes >= self._parts]
-            cells = strata(self.table, self.metrics.values(), self._parts)[rows]
-        if isinstance(self.folds, float):
-            train, valid = train_test_split(
-                rows, test_size=self.folds, stratify=cells, random_state=self.random_state
-            )
-            return [(np.concatenate([train, rare]), valid)]
-        kind = KFold if cells is None else StratifiedKFold
-        folds = kind(self.folds, shuffle=True, random_state=self.random_state)
-        return [
-            (np.concatenate([rows[train], rare]), rows[valid])
-            for train, valid in folds.split(rows, cells)
-        ]
+        return cut(self.table, self.metrics.values(), self.folds, self.random_state)
 
     def trial(
         self, configuration: Configuration, train: Rows, valid: Rows, trees: float | None = None
@@ -393,19 +365,3 @@ class Finished:
     def __call__(self, configuration: Configuration) -> Mapping[str, float]:
         """Refuse to measure."""
         raise MeasurementError("The data of this search are gone; fit again to measure more.")
-
-
-def strata(table: Table, metrics: Iterable[PipelineMetric], parts: int) -> NDArray[np.intp]:
-    """Return classes crossed with groups, so that every part holds its share of both.
-
-    A group is taken in only if every cell can then still be found in every part.
-    """
-    cells: NDArray[np.intp] = table.target.astype(np.intp)
-    for metric in metrics:
-        if not metric.groupings:
-            continue
-        _, codes = table.grouping(*metric.groupings[0])
-        finer = np.unique(cells * (codes.max() + 1) + codes, return_inverse=True)[1]
-        if np.bincount(finer).min() >= parts:
-            cells = finer.astype(np.intp)
-    return cells

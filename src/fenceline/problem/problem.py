@@ -146,6 +146,11 @@ class Problem:
         """In how many parts a measurement is made, if it ends by itself where time is short; else 1."""
         return int(getattr(self.measure, "parts", 1))
 
+    def growth(self, configuration: Configuration) -> float | None:
+        """Return the power of the rows with which a pipeline's seconds grow; None if the measure has no word."""
+        told = getattr(self.measure, "growth", None)
+        return None if told is None else float(told(configuration))
+
     def seconds_after(self, best: Evaluation) -> float:
         """Return what a run leaves of its seconds for what is done with its answer: one more fit, say."""
         told = getattr(self.measure, "seconds_after", None)

@@ -9,7 +9,7 @@ import fenceline as fl
 from fenceline.evaluation.evaluator import RunEvaluator
 from fenceline.problem.problem import BudgetSpent
 from fenceline.search.structured.fidelity import LOOKS_SHARE
-from fenceline.search.structured.looks import OVERHEAD
+from fenceline.search.structured.looks import GROWTH, OVERHEAD, SPLITS, Costs
 
 SHARE = 0.1
 SPACE = fl.Space(
@@ -158,6 +158,28 @@ class Dying(Table):
         if len(self.asked) == self.dies_at:
             raise KeyboardInterrupt
         return super().__call__(configuration, fidelity)
+
+
+def test_what_a_full_measurement_takes_is_told_from_a_look_by_how_the_pipeline_grows():
+    class Known(Table):
+        def growth(self, configuration):
+            return 0.3 if configuration["model"].algorithm == "boosting" else 0.8
+
+    found = {}
+    for measure in (Table(), Known()):
+        problem = fl.Problem(SPACE, measure)
+        costs = Costs(problem)
+        looks = [
+            fl.Evaluation(
+                SPACE.configuration(choices), {"loss": 0.2}, 0.2, 0.0, seconds=0.4, fidelity=SHARE
+            )
+            for name in ("boosting", "forest")
+            for choices in [{"scale": ("none", {}), "model": (name, {"x": 0.5})}]
+        ]
+        costs.refresh(looks)
+        found[type(measure)] = np.exp(costs.log_seconds)
+    assert found[Table] == pytest.approx(2 * [SPLITS * 0.4 * 10**GROWTH])
+    assert found[Known] == pytest.approx([SPLITS * 0.4 * 10**0.3, SPLITS * 0.4 * 10**0.8])
 
 
 def test_a_search_killed_at_a_look_is_replayed_to_the_letter(tmp_path, monkeypatch):

@@ -20,7 +20,7 @@ from scipy.special import ndtr
 from fenceline.problem.configuration import Configuration
 from fenceline.problem.template import SHAPE
 from fenceline.search.structured.acquisition import Chance, ConstrainedImprovement
-from fenceline.search.structured.looks import OVERHEAD, Costs, expected_share
+from fenceline.search.structured.looks import OVERHEAD, Costs
 from fenceline.search.structured.models import Models
 from fenceline.search.surrogates.look_model import LookModel
 from fenceline.search.surrogates.metric_model import MetricModel
@@ -168,7 +168,8 @@ class MultiFidelity:
         options = [(full, 1.0)]
         if self._may_look and not (self._full_due and promotable.any()):
             for share in self.shares:
-                worth = self._worth_of_look(hoping, parts, predictions, share)
+                cheaper = np.array([self.costs.expected_share(c, share) for c in configurations])
+                worth = self._worth_of_look(hoping, parts, predictions, share, np.log(cheaper))
                 options.append((np.where(reached < share, worth, -np.inf), share))
         if len(self.evaluator.history) % 3 == 0:
             options = self._elsewhere(configurations, options)
@@ -220,6 +221,7 @@ class MultiFidelity:
         parts: Sequence[Part],
         predictions: Sequence[tuple[Array, Array]],
         share: float,
+        log_cheaper: Array,
     ) -> Array:
         """Return what looks bring for what they cost, as the acquisition does for full measurements.
 
@@ -227,7 +229,7 @@ class MultiFidelity:
         With the chance p that it does, the pipeline will be measured in full, too.
         """
         full = self._log_seconds(parts)
-        look = np.logaddexp(full + math.log(expected_share(share)), math.log(OVERHEAD))
+        look = np.logaddexp(full + log_cheaper, math.log(OVERHEAD))
         if acquisition.best is None:
             chance = np.full(len(full), 0.5)
             worth = acquisition.value(predictions)

@@ -21,8 +21,7 @@ _CENSORED = 2.0
 OVERHEAD = 0.1
 # A full measurement has usually three, a look one.
 SPLITS = 3.0
-# With ten times the rows a fit takes 10**GROWTH times as long: boosters less (.5 from 2,000 to 8,000
-# rows), neighbours more.
+# With ten times the rows a fit takes 10**GROWTH times as long, where nothing is known of the algorithm.
 GROWTH = 0.75
 
 
@@ -90,11 +89,6 @@ class Looks(Encoded):
         self._excess.append([c.excess(evaluation.metrics[c.metric]) for c in constraints])
 
 
-def expected_share(fidelity: float) -> float:
-    """Return the seconds of a look beside a full measurement's, as time usually grows with the rows."""
-    return fidelity**GROWTH / SPLITS if fidelity < 1.0 else 1.0
-
-
 class Costs(Encoded):
     """The seconds that measurements took; of one that was stopped, at least so many."""
 
@@ -106,6 +100,13 @@ class Costs(Encoded):
         """Seconds spent with a part of the rows, and with all."""
         self.limit = math.inf
         """What a measurement may take, as far as one is known to have been stopped."""
+
+    def expected_share(self, configuration: Configuration, fidelity: float) -> float:
+        """Return the seconds of a look beside a full measurement's, as they usually grow with the rows."""
+        if fidelity == 1.0:
+            return 1.0
+        growth = self.problem.growth(configuration)
+        return float(fidelity ** (GROWTH if growth is None else growth) / SPLITS)
 
     @property
     def log_seconds(self) -> Array:
@@ -127,5 +128,6 @@ class Costs(Encoded):
             if evaluation.status in ("ok", "timeout"):
                 self._encode(evaluation)
                 # As if all rows had been used: models then learn how far from linear the time is.
-                self._log_seconds.append(math.log(seconds / expected_share(evaluation.fidelity)))
+                share = self.expected_share(evaluation.configuration, evaluation.fidelity)
+                self._log_seconds.append(math.log(seconds / share))
         self._read = len(history)
