@@ -134,8 +134,8 @@ bench-decisions: $(AUTOML_READY)  ## twelve tables, five fences, the answer by h
 bench-fences: $(AUTOML_READY)  ## two fences that cut off FLAML's own pick, on six tables (75 minutes)
 	@$(AUTOML)/bin/python -m benchmarks.fences $(ARGS)
 
-learn-starts: $(READY)  ## which pipelines a search should begin with, learnt from tables (half an hour on one core; resumes)
-	@$(BIN)/python -m benchmarks.learn_starts $(ARGS)
+learn-starts: $(AUTOML_READY)  ## which pipelines a search should begin with, learnt from tables (an hour on one core; resumes)
+	@$(AUTOML)/bin/python -m benchmarks.learn_starts $(ARGS)
 
 bench-wide: $(READY)  ## the wide space against the default, sixteen tables at 60 s (half an hour)
 	@$(BIN)/python -m benchmarks.wide $(ARGS)

@@ -57,6 +57,50 @@ _BOOSTING_NAMES = (
     "l2_regularization",
     "max_features",
 )
+# The same of boosters that are measured where they are installed: rate, trees, leaves, rows of a leaf, columns,
+# rows, penalty; and rate, trees, depth, weight of a leaf, rows, columns, penalty.
+_LIGHTGBM = (
+    (0.1, 100, 31, 20, 1.0, 0.7, 1e-3),
+    (0.1, 100, 31, 20, 1.0, 1.0, 1e-3),
+    (0.1, 300, 31, 20, 0.7, 0.8, 1e-3),
+    (0.05, 400, 63, 10, 0.75, 0.9, 1e-3),
+    (0.04, 800, 100, 15, 0.75, 0.95, 1e-3),
+    (0.1, 1000, 63, 5, 0.8, 0.8, 1e-3),
+    (0.02, 1000, 31, 5, 0.6, 0.7, 1e-3),
+    (0.02, 400, 31, 5, 0.6, 0.45, 1e-3),
+    (0.05, 200, 15, 20, 0.6, 0.6, 1e-3),
+    (0.03, 200, 31, 50, 0.5, 0.6, 10.0),
+    (0.03, 300, 7, 20, 0.5, 0.6, 1.0),
+    (0.05, 100, 7, 50, 0.6, 0.6, 1.0),
+    (0.3, 30, 7, 20, 1.0, 1.0, 1e-3),
+)
+_LIGHTGBM_NAMES = (
+    "learning_rate",
+    "n_estimators",
+    "num_leaves",
+    "min_child_samples",
+    "colsample_bytree",
+    "subsample",
+    "reg_lambda",
+)
+_XGBOOST = (
+    (0.1, 150, 6, 1.0, 1.0, 1.0, 1.0),
+    (0.05, 400, 6, 1.0, 0.8, 0.7, 1.0),
+    (0.05, 600, 9, 1.0, 0.9, 0.8, 1.0),
+    (0.05, 300, 4, 5.0, 0.7, 0.6, 1.0),
+    (0.03, 300, 3, 5.0, 0.6, 0.5, 10.0),
+    (0.3, 40, 3, 1.0, 1.0, 1.0, 1.0),
+)
+_XGBOOST_NAMES = (
+    "learning_rate",
+    "n_estimators",
+    "max_depth",
+    "min_child_weight",
+    "subsample",
+    "colsample_bytree",
+    "reg_lambda",
+)
+_EXTRAS = {"LightGBM": (_LIGHTGBM_NAMES, _LIGHTGBM), "XGBoost": (_XGBOOST_NAMES, _XGBOOST)}
 _FORESTS: dict[str, tuple[Params, ...]] = {
     "ExtraTrees": (
         {"min_samples_leaf": 2},
@@ -134,6 +178,11 @@ def _candidates(space: Space) -> Iterator[Pipeline]:
             named = dict(zip(_BOOSTING_NAMES, values, strict=True))
             params = named | {"early_stopping": stops}
             yield made("ordinal", "none", "HistGradientBoosting", params)
+    for model, (parameters, settings) in _EXTRAS.items():
+        if model not in names:
+            continue
+        for values in settings:
+            yield made("ordinal", "none", model, dict(zip(parameters, values, strict=True)))
     for model, settings in _FORESTS.items():
         for params in settings:
             yield made("ordinal", "none", model, {**forest, **params})

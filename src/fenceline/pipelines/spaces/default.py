@@ -27,7 +27,7 @@ _EXTRA: dict[str, dict[str, Parameter]] = {
     "LightGBM": {
         "learning_rate": Real(0.01, 0.5, log=True),
         "n_estimators": Integer(10, 1000, log=True),
-        "num_leaves": Integer(3, 127, log=True),
+        "num_leaves": Integer(3, 255, log=True),
         "min_child_samples": Integer(3, 100, log=True),
         "colsample_bytree": Real(0.3, 1.0),
         "subsample": Real(0.4, 1.0),

@@ -26,9 +26,10 @@ from fenceline.problem.starts import space_starts
 MOST = 24
 """Pipelines of a portfolio."""
 BOOSTER = "HistGradientBoosting"
-"""What comes first, if it is likely to be inside the fence: rarely far from the best ..."""
+"""What is always there. A booster comes first, if it is likely to be inside the fence: rarely far from the best ..."""
+_BOOSTERS = frozenset({BOOSTER, "LightGBM", "XGBoost"})
 _DEARER = 1.5
-"""... as it was best elsewhere, for at most so many times the cost of its start ..."""
+"""... the one that was best elsewhere, for at most so many times the cost of this one's start ..."""
 _NEAR = 4
 """... on tables of about as many rows: to this power, their weights leave out the others."""
 _SHRUNK = 0.3
@@ -220,14 +221,14 @@ def _first_booster(
     regret: NDArray[np.float64],
 ) -> list[int]:
     """Return which of some pipelines comes first: the best booster that costs little more than the usual one."""
-    booster = _booster_start(space)
-    if booster is None:
+    usual_start = _booster_start(space)
+    if usual_start is None:
         return []
-    module, start = booster
+    module, start = usual_start
     likely = [
         i
         for i, configuration in enumerate(found)
-        if configuration[module].algorithm == BOOSTER and chances[i] >= _LIKELY
+        if configuration[module].algorithm in _BOOSTERS and chances[i] >= _LIKELY
     ]
     usual = [costs[i] for i in likely if found[i][module] == start]
     affordable = [i for i in likely if usual and costs[i] <= _DEARER * usual[0]]
@@ -249,7 +250,7 @@ def _reweighed(space: Space, found: Sequence[Configuration]) -> list[Configurati
     module = next((m for m in space.modules if m.name == group_weights.MODULE), None)
     if module is None or all(a.name != group_weights.REWEIGHING for a in module.algorithms):
         return list(found)
-    boosters = [c for c in found if any(choice.algorithm == BOOSTER for choice in c.values())]
+    boosters = [c for c in found if any(choice.algorithm in _BOOSTERS for choice in c.values())]
     again: list[Configuration] = []
     for configuration in found:
         strengths = _STRENGTHS if configuration in boosters[:_REWEIGHED] else (0.0,)
