@@ -75,6 +75,24 @@ class TestAPortfolio:
         assert models(portfolio(SPACE, "binary", rows=20_000))[0] == "HistGradientBoosting400"
         assert models(portfolio(SPACE, "binary", rows=2_000))[0] == "HistGradientBoosting300"
 
+    def test_begins_with_a_booster_of_another_library_where_that_was_better_for_the_time(
+        self, monkeypatch
+    ):
+        trees = {"n_estimators": Integer(10, 500)}
+        other = Algorithm("LightGBM", trees, start={"n_estimators": 100})
+        last = SPACE.modules[-1]
+        models_too = [a for a in last.algorithms if a.name != "LightGBM"]
+        space = Space([*SPACE.modules[:-1], Module(last.name, [*models_too, other])])
+
+        def first(**costs):
+            learnt_too = entry(["LightGBM", other.start], [250, 150, 250], **costs)
+            file = {**FILE, "pipelines": [*FILE["pipelines"], learnt_too]}
+            monkeypatch.setattr(module, "learnt", lambda task: from_dict(file))
+            return portfolio(space, "binary")[0]["estimator"].algorithm
+
+        assert first(seconds=0.14) == "LightGBM"
+        assert first(seconds=0.16) == "HistGradientBoosting"
+
     def test_is_another_when_a_table_is_left_out(self):
         assert models(portfolio(SPACE, "binary", ["meta/b"]))[1] == "KNeighbors"
         assert models(portfolio(SPACE, "binary", ["b"]))[1] == "KNeighbors"
