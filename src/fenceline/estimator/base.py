@@ -217,6 +217,7 @@ class FencelineEstimator(CallbackSupportMixin, BaseEstimator):  # type: ignore[m
     def to_sklearn(self) -> Any:
         """Return the pipeline that was found in steps of scikit-learn and pandas alone, fitted.
 
+        A booster of another library stays what it is, and needs that library where it runs.
         Saved with pickle, joblib or skops it loads where this package is not installed. Its
         predictions are those of ``best_pipeline_``, whose own first step serves single rows
         many times faster. Tables go in as pandas data frames if the model was fitted on a table.

@@ -96,7 +96,9 @@ class FencelineClassifier(ClassifierMixin, FencelineEstimator):  # type: ignore[
         these fits vote, instead of once on all rows. The folds have measured just these fits, so
         that a certificate is likelier; the model is as many times larger and slower. By default
         where a constraint bounds a difference or a ratio between groups, none bounds time, size or
-        memory, `cv` is a number of folds, and `ensemble` is not asked for.
+        memory, `cv` is a number of folds, and `ensemble` is not asked for. Where nothing is bounded
+        and no threshold is computed, boosters are by default fitted eight times instead, each time
+        without another eighth of the rows.
     positive : label, optional
         Which of two classes is the positive one: the one that precision, recall, error rates,
         shares selected and the threshold are about. By default the last in order.

@@ -44,7 +44,8 @@ class Problem:
         a parameter ``incumbent``, it is told of the best feasible pipeline so far (None before
         the first), and may stop short of measuring in full what cannot beat it. If it has a
         parameter ``fidelity`` and an attribute ``fidelities`` (shares of the rows below 1, in
-        rising order), a search whose budget is in seconds takes cheap looks first.
+        rising order), a search whose budget is in seconds takes cheap looks first. A method
+        ``growth(configuration)`` may say with which power of the rows the seconds grow.
     objective : str
         Name of the metric to minimise.
     constraints : sequence of Constraint or str

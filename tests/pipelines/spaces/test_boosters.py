@@ -1,4 +1,4 @@
-"""LightGBM, XGBoost and CatBoost: optional, and in the default space when they are installed."""
+"""LightGBM, and the optional XGBoost and CatBoost: in the default space when they are installed."""
 
 import threading
 from importlib.util import find_spec
@@ -12,7 +12,8 @@ from fenceline.errors import SpaceError
 from fenceline.estimator.estimators import FencelineClassifier, FencelineRegressor
 from fenceline.pipelines import fit, named_space, only, preparation
 from fenceline.pipelines.fitting.labels import EncodedLabels
-from fenceline.pipelines.spaces.operators import EXTRAS, Setting, make
+from fenceline.pipelines.spaces import operators
+from fenceline.pipelines.spaces.operators import EXTRAS, Setting, installed, make
 from fenceline.problem.configuration import Choice
 
 X, Y = make_classification(150, 6, n_informative=4, n_classes=3, class_sep=2.0, random_state=0)
@@ -77,6 +78,24 @@ def test_they_take_part_in_a_search(algorithm):
         model.fit(HOLED, TARGETS[task])
         assert model.result_.to_frame()["status"].eq("ok").all()
         assert model.score(HOLED, TARGETS[task]) > 0.7
+
+
+def test_a_library_that_does_not_load_is_left_out_and_its_trouble_told_to_who_asks_for_it(
+    monkeypatch,
+):
+    def bare(name):
+        raise OSError("libgomp.so.1: cannot open shared object file")
+
+    installed.cache_clear()
+    monkeypatch.setattr(operators, "import_module", bare)
+    try:
+        names = [algorithm.name for algorithm in named_space("default").modules[-1].algorithms]
+        assert "HistGradientBoosting" in names
+        assert not EXTRAS.keys() & set(names)
+        with pytest.raises(SpaceError, match="'LightGBM' cannot be made: libgomp"):
+            make("LightGBM", SMALL, Setting("binary", 10, 2))
+    finally:
+        installed.cache_clear()
 
 
 def test_a_booster_that_is_not_installed_is_refused_by_name(monkeypatch):

@@ -1,9 +1,7 @@
 """The default spaces: what wins on tables today, for classification and regression."""
 
-from importlib.util import find_spec
-
 from fenceline.metrics.trial import Task
-from fenceline.pipelines.spaces.operators import EXTRAS
+from fenceline.pipelines.spaces.operators import EXTRAS, installed
 from fenceline.problem.parameter import Categorical, Integer, Parameter, Real, Value
 from fenceline.problem.space import Algorithm, Module, Space
 
@@ -104,7 +102,7 @@ _MLP_START: dict[str, Value] = {
 
 
 def default_space(task: Task) -> Space:
-    """Return the default space of a task; LightGBM, XGBoost and CatBoost are in it when installed."""
+    """Return the default space of a task; XGBoost and CatBoost are in it when installed."""
     return Space(
         [
             Module("scaler", scalers()),
@@ -168,7 +166,7 @@ def models(task: Task) -> list[Algorithm]:
     found += [
         Algorithm(name, _EXTRA[name], start=_EXTRA_STARTS[name])
         for name, package in EXTRAS.items()
-        if find_spec(package)
+        if installed(package)
     ]
     return found
 

@@ -6,6 +6,7 @@ imported, so that a space can hold any class that follows scikit-learn's convent
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from functools import cache
 from importlib import import_module
 from typing import Any, TypeAlias
 
@@ -32,7 +33,17 @@ from fenceline.pipelines.fitting.labels import EncodedLabels
 from fenceline.problem.module import Algorithm
 
 EXTRAS = {"LightGBM": "lightgbm", "XGBoost": "xgboost", "CatBoost": "catboost"}
-"""Algorithms whose package is optional."""
+"""Algorithms of other packages, which a machine may lack or be unable to load."""
+
+
+@cache
+def installed(package: str) -> bool:
+    """Tell whether a package is there and loads: boosters need OpenMP, which a bare system may not have."""
+    try:
+        import_module(package)
+    except (ImportError, OSError):
+        return False
+    return True
 
 
 @dataclass(frozen=True, slots=True)
@@ -90,7 +101,7 @@ def make(algorithm: str, params: Mapping[str, Any], setting: Setting) -> Any:
         if maker is not None:
             return maker(setting, **params)
         return _seed(getattr(import_module(path), name)(**params), setting)
-    except (ImportError, AttributeError, TypeError) as problem:
+    except (ImportError, AttributeError, OSError, TypeError) as problem:
         raise SpaceError(f"Algorithm {algorithm!r} cannot be made: {problem}.") from problem
 
 
