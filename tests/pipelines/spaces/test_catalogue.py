@@ -89,7 +89,7 @@ def test_a_misspelt_space_is_answered_with_the_nearest_name():
 
 
 def test_optional_boosters_are_offered_when_they_are_installed(monkeypatch):
-    monkeypatch.setattr(default, "find_spec", lambda package: package == "xgboost")
+    monkeypatch.setattr(default, "installed", lambda package: package == "xgboost")
     names = [a.name for a in named_space("default").modules[-1].algorithms]
     assert [n for n in names if n in EXTRAS] == ["XGBoost"]
 
@@ -179,7 +179,7 @@ def test_every_algorithm_with_hyper_parameters_starts_from_all_of_them(name, tas
 
 @pytest.mark.parametrize("booster", EXTRAS)
 def test_optional_boosters_have_starts_as_well(booster, monkeypatch):
-    monkeypatch.setattr(default, "find_spec", lambda package: True)
+    monkeypatch.setattr(default, "installed", lambda package: True)
     algorithms = {a.name: a for a in named_space("default").modules[-1].algorithms}
     assert algorithms[booster].start.keys() == algorithms[booster].params.keys()
 
