@@ -62,10 +62,7 @@ _BOOSTING_NAMES = (
 _LIGHTGBM = (
     (0.1, 100, 31, 20, 1.0, 0.7, 1e-3),
     (0.1, 100, 31, 20, 1.0, 1.0, 1e-3),
-    (0.1, 300, 31, 20, 0.7, 0.8, 1e-3),
     (0.05, 400, 63, 10, 0.75, 0.9, 1e-3),
-    (0.04, 800, 100, 15, 0.75, 0.95, 1e-3),
-    (0.1, 1000, 63, 5, 0.8, 0.8, 1e-3),
     (0.02, 1000, 31, 5, 0.6, 0.7, 1e-3),
     (0.02, 400, 31, 5, 0.6, 0.45, 1e-3),
     (0.05, 200, 15, 20, 0.6, 0.6, 1e-3),
@@ -83,6 +80,20 @@ _LIGHTGBM_NAMES = (
     "subsample",
     "reg_lambda",
 )
+# Rate, leaves, rows of a leaf, columns, rows, penalty; held-out rows tell how many trees.
+_LIGHTGBM_STOPPING = (
+    (0.05, 31, 20, 0.7, 0.7, 1.0),
+    (0.05, 7, 20, 0.6, 0.7, 1.0),
+    (0.05, 15, 20, 0.6, 0.7, 1.0),
+    (0.05, 63, 10, 0.7, 0.8, 1.0),
+    (0.05, 127, 10, 0.7, 0.8, 1.0),
+    (0.05, 255, 5, 0.8, 0.9, 1e-3),
+    (0.1, 63, 10, 0.7, 0.8, 1.0),
+    (0.1, 15, 20, 0.7, 0.8, 1e-3),
+    (0.02, 31, 5, 0.6, 0.5, 1.0),
+    (0.03, 31, 50, 0.5, 0.6, 10.0),
+)
+_MOST_TREES = 2000
 _XGBOOST = (
     (0.1, 150, 6, 1.0, 1.0, 1.0, 1.0),
     (0.05, 400, 6, 1.0, 0.8, 0.7, 1.0),
@@ -182,7 +193,13 @@ def _candidates(space: Space) -> Iterator[Pipeline]:
         if model not in names:
             continue
         for values in settings:
-            yield made("ordinal", "none", model, dict(zip(parameters, values, strict=True)))
+            params = dict(zip(parameters, values, strict=True))
+            fixed = {"early_stopping": False} if model == "LightGBM" else {}
+            yield made("ordinal", "none", model, params | fixed)
+    if "LightGBM" in names:
+        for rate, *values in _LIGHTGBM_STOPPING:
+            params = dict(zip(_LIGHTGBM_NAMES, (rate, _MOST_TREES, *values), strict=True))
+            yield made("ordinal", "none", "LightGBM", params | {"early_stopping": True})
     for model, settings in _FORESTS.items():
         for params in settings:
             yield made("ordinal", "none", model, {**forest, **params})

@@ -20,10 +20,11 @@ from sklearn.model_selection import train_test_split
 
 from benchmarks.starts_candidates import Pipeline
 from fenceline import metrics
-from fenceline.metrics.trial import Table, Task, Trial, take
+from fenceline.metrics.trial import Rows, Table, Task, Trial, take
 from fenceline.pipelines import CrossValidation, named_space, preparation
 from fenceline.pipelines.fitting.encoders import with_encoder
 from fenceline.pipelines.fitting.prepare import has_categories
+from fenceline.pipelines.fitting.trees import told_by_held_out
 from fenceline.problem.configuration import Configuration
 from fenceline.threads import one_thread
 
@@ -105,13 +106,21 @@ class Sample:
             return with_encoder(space).configuration(pipeline)
         return space.configuration({m: c for m, c in pipeline.items() if m != "encoder"})
 
+    def fitted(self, configuration: Configuration, train: Rows, valid: Rows) -> Trial:
+        """Fit a pipeline; rows that score it tell no booster when to stop, a part of the others does."""
+        trees = None
+        if told_by_held_out(configuration):
+            inner, told = train_test_split(train, test_size=HOLDOUT, random_state=_SEED)
+            trees = self.measure.fold(configuration, inner, told).trees
+        return self.measure.trial(configuration, train, valid, trees)
+
     def measured(self, pipeline: Pipeline) -> dict[str, Any]:
         """Fit a pipeline once and return its scores, what it cost, or why it failed."""
         try:
             with one_thread(None), warnings.catch_warnings(), _limited(LONGEST + self.rows / 1000):
                 warnings.simplefilter("ignore")
                 train, valid = self.measure.splits[0]
-                trial = self.measure.trial(self.configuration(pipeline), train, valid)
+                trial = self.fitted(self.configuration(pipeline), train, valid)
                 scores = {n: float(m.value(trial)) for n, m in self.measure.metrics.items()}
                 return {"scores": scores, "train": len(train)} | _costs(trial)
         except Exception as problem:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import time
 from typing import Any
 
@@ -59,27 +60,35 @@ def optuna(split: Split, seconds: float, seed: int) -> tuple[NDArray[np.float64]
     splitter = KFold(**shuffled) if split.task == "regression" else StratifiedKFold(**shuffled)
     folds = list(splitter.split(X, split.y))
 
+    def last_fit(study: optuna.Study) -> float:
+        # Three folds cost about two fits on all rows, so half the best one's time is the last fit's.
+        done = [t for t in study.trials if t.state == optuna.trial.TrialState.COMPLETE]
+        return study.best_trial.duration.total_seconds() / 2 if done else 0.0  # type: ignore[union-attr]
+
     def measure(trial: optuna.Trial) -> float:
         settings = _suggested(trial)
         scores = []
-        for fit, rest in folds:
-            if time.perf_counter() - start > seconds:
+        # The first trial may take as long as it likes: without it there is no answer.
+        longest = seconds - last_fit(trial.study) if trial.number else math.inf
+
+        def on_time(_: Any) -> None:
+            if time.perf_counter() - start > longest:
                 raise optuna.TrialPruned
+
+        for fit, rest in folds:
             model = _lightgbm(split, seed, settings)
-            model.fit(X.iloc[fit], split.y[fit], categorical_feature=named)
+            model.fit(X.iloc[fit], split.y[fit], categorical_feature=named, callbacks=[on_time])
             found = predicted(model, X.iloc[rest], split)
             scores.append(score(split.task, split.y[rest], found))
         trial.set_user_attr("settings", settings)
         return float(np.mean(scores))
 
     def leave_room(study: optuna.Study, trial: optuna.trial.FrozenTrial) -> None:
-        # Three folds cost about two fits on all rows, so half the best one's time is the last fit's.
-        done = [t for t in study.trials if t.state == optuna.trial.TrialState.COMPLETE]
-        last = study.best_trial.duration.total_seconds() / 2 if done else 0.0  # type: ignore[union-attr]
-        if time.perf_counter() - start + last > seconds:
+        if time.perf_counter() - start + last_fit(study) > seconds:
             study.stop()
 
-    sampler = optuna.samplers.TPESampler(seed=seed)
+    # With one seed for all, the first draws are the same on every table: one stroke of luck would be sixteen.
+    sampler = optuna.samplers.TPESampler(seed=seed + len(split.y))
     study = optuna.create_study(direction="maximize", sampler=sampler)
     study.enqueue_trial(_DEFAULTS)
     study.optimize(measure, timeout=seconds, callbacks=[leave_room])

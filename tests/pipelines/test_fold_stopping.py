@@ -14,7 +14,7 @@ from fenceline.metrics import Table
 from fenceline.metrics.metric import Reading
 from fenceline.metrics.trial import Trial
 from fenceline.pipelines import CrossValidation, drop, named_space, only, preparation
-from fenceline.pipelines.fold_stopping import fold_error, surely_beaten
+from fenceline.pipelines.fold_stopping import PARTS, blocks, ease, surely_beaten
 from fenceline.problem.measurement import Spread
 from fenceline.problem.parameter import Real
 from fenceline.problem.problem import takes
@@ -46,8 +46,9 @@ def measuring(*given, constraints=(), folds=5):
     return CrossValidation(Table(X, Y, "binary"), chosen, constraints, preparation(X), folds)
 
 
-def rival(*folds):
-    return Incumbent("loss", {"loss": float(np.mean(folds))}, {"loss": Spread(None, folds)})
+def rival(*folds, parts=()):
+    whole = {"loss": float(np.mean(folds))}
+    return Incumbent("loss", whole, {"loss": Spread(None, folds)}, parts)
 
 
 def incumbent(measured, objective=LOSS.name):
@@ -81,8 +82,27 @@ def test_a_pipeline_far_behind_the_incumbent_stops_early_and_shows_what_it_was_m
     folds = part.spreads[LOSS.name].parts
     assert len(folds) == part["folds"]
     assert folds == whole.spreads[LOSS.name].parts[: len(folds)]
-    assert part[LOSS.name] == pytest.approx(np.mean(folds))
+    theirs = best.spreads[LOSS.name].parts
+    behind = np.mean(folds) - np.mean(theirs[: len(folds)])
+    assert part[LOSS.name] == pytest.approx(best[LOSS.name] + behind)
     assert part[LOSS.name] > best[LOSS.name]
+
+
+def test_an_easy_fold_makes_nobody_the_best():
+    assert ease(rival(0.10, 0.20, 0.30), folds=1) == pytest.approx(0.10)
+    assert ease(rival(0.10, 0.20, 0.30), folds=3) == 0.0
+    # The incumbent itself had no time for more: its value holds what was known of its fold.
+    assert ease(Incumbent("loss", {"loss": 0.2}, {"loss": Spread(None, (0.1,))}), 1) == 0.0
+    assert ease(Incumbent("loss", {"loss": 0.2}, {}), 1) == 0.0
+
+
+def test_slow_pipelines_are_compared_on_the_folds_that_they_had():
+    measure = measuring()
+    best = measure(configured(GOOD))
+    slow = replace(measure, fold_seconds=1e-6)(configured(GOOD), incumbent=incumbent(best))
+    assert slow["folds"] == 1
+    assert slow[LOSS.name] == pytest.approx(best[LOSS.name])
+    assert slow.spreads[LOSS.name].parts != pytest.approx([best[LOSS.name]])
 
 
 def test_the_incumbent_itself_and_its_equals_are_measured_in_full():
@@ -119,64 +139,74 @@ def test_equal_pipelines_are_hardly_ever_stopped():
     assert stopped < 20
 
 
+def around(value, spread, seed=0):
+    """Return parts of a fold that differ as the rows do, whatever the pipeline."""
+    return tuple(value + spread * np.random.default_rng(seed).standard_normal(PARTS))
+
+
 @pytest.mark.parametrize(
     ("values", "stops"),
-    [((0.16,), True), ((0.12,), False), ((0.12, 0.16), True), ((0.12, 0.1205), False)],
+    [((0.13,), True), ((0.1005,), False), ((0.10, 0.14), True), ((0.12, 0.1005), False)],
 )
-def test_where_the_error_of_a_fold_is_known_clear_losers_stop_sooner(values, stops):
+def test_where_parts_of_folds_are_compared_clear_losers_stop_sooner(values, stops):
     # With the folds alone, 7 of their spreads and a tenth of the loss: beyond .18.
-    best = rival(0.10, 0.11, 0.12)
-    assert not surely_beaten(LOSS, seen(0.16), best)
-    assert surely_beaten(LOSS, seen(*values), best, [0.008] * len(values)) is stops
+    assert not surely_beaten(LOSS, seen(0.13), rival(0.10, 0.11, 0.12))
+    best = rival(0.10, 0.11, 0.12, parts=[around(v, 0.03) for v in (0.10, 0.11, 0.12)])
+    own = np.random.default_rng(1).normal(0.0, 0.004, (len(values), PARTS))
+    parts = [np.add(around(v, 0.03), noise) for v, noise in zip(values, own, strict=True)]
+    assert surely_beaten(LOSS, seen(*values), best, parts) is stops
 
 
-def test_an_error_that_is_not_known_in_every_fold_is_not_used():
-    best = rival(0.10, 0.11, 0.12)
-    assert not surely_beaten(LOSS, seen(0.16), best, [np.nan])
+def test_parts_that_are_not_known_of_both_in_every_fold_are_not_compared():
+    parts = [around(0.13, 0.03)]
+    assert not surely_beaten(LOSS, seen(0.13), rival(0.10, 0.11, 0.12), parts)
+    assert not surely_beaten(LOSS, seen(0.13), rival(0.10, 0.11, 0.12, parts=[()]), parts)
+    best = rival(0.10, 0.11, 0.12, parts=[around(0.10, 0.03)])
+    assert surely_beaten(LOSS, seen(0.13), best, parts)
+    assert not surely_beaten(LOSS, seen(0.13, 0.14), best, [*parts, around(0.14, 0.03)])
 
 
-def test_the_error_of_a_fold_is_what_other_rows_would_change():
-    found = []
-    for seed in range(60):
-        rng = np.random.default_rng(seed)
-        truth = (rng.random(1000) < 0.3).astype(int)
-        found.append(scored_trial(truth, rng.normal(size=1000) + truth))
-    values = [LOSS.value(trial) for trial in found]
-    errors = [fold_error(LOSS, trial) for trial in found]
-    assert np.sqrt(np.mean(np.square(errors))) == pytest.approx(np.std(values), rel=0.3)
+def test_parts_of_a_fold_are_the_same_rows_for_every_pipeline_and_together_as_hard_as_the_fold():
+    rng = np.random.default_rng(0)
+    truth = (rng.random(2000) < 0.3).astype(int)
+    scores = rng.normal(size=2000) + truth
+    found = blocks(LOSS, scored_trial(truth, scores))
+    assert found == blocks(LOSS, scored_trial(truth, 2 * scores))
+    assert np.mean(found) == pytest.approx(LOSS.value(scored_trial(truth, scores)), abs=0.01)
 
 
 def test_a_metric_that_is_no_score_is_not_read_ten_times_more():
     truth = np.arange(1000) % 2
     trial = scored_trial(truth, truth + 0.0)
-    assert np.isnan(fold_error(metrics.robustness("accuracy"), trial))
-    assert np.isfinite(fold_error(metrics.loss("roc_auc"), trial))
+    assert blocks(metrics.robustness("accuracy"), trial) == ()
+    assert len(blocks(metrics.loss("roc_auc"), trial)) == PARTS
 
 
-def test_few_rows_do_not_tell_the_error_of_a_fold():
+def test_few_rows_have_no_parts():
     truth = np.arange(400) % 2
-    assert np.isnan(fold_error(LOSS, scored_trial(truth, truth + 0.0)))
+    assert blocks(LOSS, scored_trial(truth, truth + 0.0)) == ()
     rare = (np.arange(1000) < 15).astype(int)
-    assert np.isnan(fold_error(LOSS, scored_trial(rare, rare + 0.0)))
+    assert blocks(LOSS, scored_trial(rare, rare + 0.0)) == ()
 
 
-def test_equal_pipelines_are_hardly_ever_stopped_where_errors_are_known():
+def test_equal_pipelines_are_seldom_stopped_where_parts_are_compared():
     rng = np.random.default_rng(0)
     stopped = 0
     for _ in range(100):
-        folds, ours, errors = [], [], []
+        folds, ours, theirs, mine = [], [], [], []
         for _ in range(3):
             truth = (rng.random(600) < 0.3).astype(int)
             shared = rng.normal(size=600)
-            mine, other = (
+            one, other = (
                 scored_trial(truth, 1.5 * truth + shared + rng.normal(size=600)) for _ in range(2)
             )
             folds.append(LOSS.value(other))
-            ours.append(LOSS.value(mine))
-            errors.append(fold_error(LOSS, mine))
-        readings, best = seen(*ours), rival(*folds)
-        stopped += any(surely_beaten(LOSS, readings[:k], best, errors[:k]) for k in (1, 2))
-    assert stopped <= 3
+            ours.append(LOSS.value(one))
+            theirs.append(blocks(LOSS, other))
+            mine.append(blocks(LOSS, one))
+        readings, best = seen(*ours), rival(*folds, parts=theirs)
+        stopped += any(surely_beaten(LOSS, readings[:k], best, mine[:k]) for k in (1, 2))
+    assert stopped <= 10
 
 
 def test_an_incumbent_without_folds_stops_nothing():

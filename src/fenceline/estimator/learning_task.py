@@ -38,7 +38,7 @@ from fenceline.pipelines.fold_votes import votes_are_free
 from fenceline.pipelines.spaces.catalogue import named_space
 from fenceline.pipelines.spaces.operators import Setting, make_middle
 from fenceline.pipelines.splitting import Splitting
-from fenceline.pipelines.starts.portfolio import starts
+from fenceline.pipelines.starts.portfolio import expected, starts
 from fenceline.problem.configuration import Configuration
 from fenceline.problem.constraint import Constraint, check_consistent
 from fenceline.problem.problem import Problem
@@ -80,6 +80,8 @@ class LearningTask:
     """For all that is random."""
     starts: tuple[Configuration, ...] = ()
     """Pipelines with which a search begins."""
+    expected: tuple[tuple[Configuration, float], ...] = ()
+    """What was good on other tables, and how good."""
     directions: tuple[int, ...] = ()
     """For each column, whether the model's own last class, or number, must grow or fall with it."""
 
@@ -133,7 +135,14 @@ class LearningTask:
 
     def problem(self, measure: CrossValidation) -> Problem:
         """Return the problem that a search is to solve."""
-        return Problem(self.space, measure, self.objective, self.constraints, starts=self.starts)
+        return Problem(
+            self.space,
+            measure,
+            self.objective,
+            self.constraints,
+            starts=self.starts,
+            expected=self.expected,
+        )
 
 
 def pose(estimator: Any, given: Given) -> LearningTask:
@@ -183,6 +192,7 @@ def pose(estimator: Any, given: Given) -> LearningTask:
     space = emphasis.searched(space, table, weighted, wanted=estimator.search_emphasis)
     computes = estimator.search_threshold and task == "binary" and not named
     unseen = estimator.unseen if given.unseen is None else given.unseen
+    rows = round(FITTED * len(table.y))
     return LearningTask(
         table=table,
         space=space,
@@ -201,7 +211,8 @@ def pose(estimator: Any, given: Given) -> LearningTask:
         threshold_group=_threshold_group(estimator.group_thresholds, computes, metrics),
         unseen=row_checks.unseen_among(unseen, counted, len(y)),
         seed=check.seed(estimator.random_state),
-        starts=starts(space, task, round(FITTED * len(table.y)), constraints),
+        starts=starts(space, task, rows, constraints),
+        expected=expected(space, task, rows),
         directions=_directions(table, moves),
     )
 

@@ -24,7 +24,7 @@ class Checked:
     @classmethod
     def of(cls, problem: Problem, function: Callable[[Any], Any]) -> "Checked":
         """Leave behind what checking does not need: rules, which may be long to send."""
-        return cls(replace(problem, allowed=(), starts=(), measure=_nothing), function)
+        return cls(replace(problem, allowed=(), starts=(), expected=(), measure=_nothing), function)
 
     def __call__(self, task: Any) -> dict[str, Any] | str:
         """Measure, and return a Measurement in JSON's types; of a broken contract, a text."""

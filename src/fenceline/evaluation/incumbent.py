@@ -1,6 +1,6 @@
 """The best pipeline so far, told to measurements that stop short of what cannot beat it."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -8,6 +8,9 @@ from fenceline.problem.configuration import Configuration
 from fenceline.problem.evaluation import Evaluation
 from fenceline.problem.measurement import Spread
 from fenceline.problem.problem import Measure
+
+BLOCKS = "blocks"
+"""Where the details of an evaluation have its objective in small parts, to be compared with others' part by part."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -20,11 +23,15 @@ class Incumbent:
     """All that was measured of it."""
     spreads: Mapping[str, Spread] = field(default_factory=dict)
     """How they differ between the parts that they were measured in."""
+    blocks: Sequence[Sequence[float]] = ()
+    """The objective in parts of each of these, where that was read."""
 
     @classmethod
     def of(cls, best: Evaluation | None, objective: str) -> "Incumbent | None":
         """Return what a measurement needs to know; None as long as nothing feasible is known."""
-        return None if best is None else cls(objective, best.metrics, best.spreads)
+        if best is None:
+            return None
+        return cls(objective, best.metrics, best.spreads, best.details.get(BLOCKS, ()))
 
 
 @dataclass(frozen=True, slots=True)

@@ -186,10 +186,10 @@ class CrossValidation:
         with one_thread(None), warnings.catch_warnings(record=True) as raised:
             warnings.simplefilter("always")
             for done, (train, valid) in enumerate(splits, 1):
-                folds.read(self.trial(configuration, train, valid), incumbent)
+                folds.read(self.fold(configuration, train, valid), incumbent)
                 if folds.enough(incumbent) or self._late(began, done):
                     break
-        return folds.summary(warnings=float(len(raised)))
+        return folds.summary(incumbent, warnings=float(len(raised)))
 
     @property
     def fidelities(self) -> tuple[float, ...]:
@@ -203,8 +203,7 @@ class CrossValidation:
 
     def growth(self, configuration: Configuration) -> float:
         """Return the power of the rows with which the seconds of a configuration grow."""
-        steps, _ = split_threshold(split_emphasis(configuration)[0])
-        return growth(steps)
+        return growth(steps_of(configuration))
 
     def seconds_after(self, best: Evaluation) -> float:
         """Return what the last fit is likely to take, on all rows, if the best pipeline has one."""
@@ -232,8 +231,18 @@ class CrossValidation:
         """The rows to fit on and the rows to measure on, fold by fold."""
         return cut(self.table, self.metrics.values(), self.folds, self.random_state)
 
+    def fold(self, configuration: Configuration, train: Rows, valid: Rows) -> Trial:
+        """Fit a configuration in a fold, whose other rows tell boosters that stop by such when to do so."""
+        return self.trial(configuration, train, valid, held_out=True)
+
     def trial(
-        self, configuration: Configuration, train: Rows, valid: Rows, trees: float | None = None
+        self,
+        configuration: Configuration,
+        train: Rows,
+        valid: Rows,
+        trees: float | None = None,
+        *,
+        held_out: bool = False,
     ) -> Trial:
         """Fit a configuration on some rows, to be measured on others.
 
@@ -245,6 +254,8 @@ class CrossValidation:
             The rows to fit on and the rows to measure on.
         trees : float, optional
             How many trees the folds had, where they stopped by themselves or had no time for more.
+        held_out : bool
+            Whether the rows to measure on may tell a booster when to stop; never those that certify.
         """
         table, sparing = self.table, self.spared
         rare = sparing.rare or self._rare_class(train)
@@ -261,15 +272,25 @@ class CrossValidation:
             seconds=None if self.paced is None else self.paced.at(len(train)),
             outputs=len(table.classes) if table.task == "multiclass" else 1,
             votes=self.votes if self._gains_by_votes(configuration) else 1,
+            held_out=held_out and trees is None and len(valid) > 0,
         )
         weights = None if table.weights is None else table.weights[train]
         fold = Fold(table.X, table.y[train], setting, self.preparation, weights, train, valid)
+        if setting.held_out:
+            told = None if table.weights is None else table.weights[valid]
+            fold = replace(fold, held_out_y=table.y[valid], held_out_weights=told)
         steps, emphasis = split_emphasis(configuration)
         groups = self.weighted_groups
         if groups is None:
             groups = compared(table, self.metrics.values())
         if emphasis is not None and groups:
-            fold = replace(fold, model_weights=emphasised(emphasis, table, train, groups))
+            fold = replace(
+                fold,
+                model_weights=emphasised(emphasis, table, train, groups),
+                held_out_weights=emphasised(emphasis, table, valid, groups)
+                if setting.held_out
+                else None,
+            )
         pipeline, fitted = fit_fold(steps, fold, self.prefixes)
         return Trial(pipeline, table, valid, fitted.seconds, fitted.valid, trees=fitted.trees)
 
@@ -312,8 +333,7 @@ class CrossValidation:
         return (time.monotonic() - began) * (1 + 1 / done) > share * self.fold_seconds
 
     def _gains_by_votes(self, configuration: Mapping[str, Choice]) -> bool:
-        steps, _ = split_threshold(split_emphasis(configuration)[0])
-        return gains_by_votes(steps, self.table.task)
+        return gains_by_votes(steps_of(configuration), self.table.task)
 
     def _part(self, fidelity: float) -> tuple[Rows, Rows]:
         """Return the rows of a look: a share of one fold's, both to fit and to measure on."""
@@ -351,6 +371,11 @@ class CrossValidation:
     def _parts(self) -> int:
         """How many parts the rows are cut into."""
         return self.folds if isinstance(self.folds, int) else 2
+
+
+def steps_of(configuration: Mapping[str, Choice]) -> Mapping[str, Choice]:
+    """Return the choices that are steps of a pipeline: neither weights of groups nor a threshold."""
+    return split_threshold(split_emphasis(configuration)[0])[0]
 
 
 @dataclass(frozen=True)

@@ -53,6 +53,8 @@ class Candidate:
     """What the measurement brought beside its numbers."""
     spreads: Mapping[str, Spread] = field(default_factory=dict)
     """How metrics differ between folds."""
+    trees: Mapping[Configuration, float] = field(default_factory=dict)
+    """How many trees each member had in the folds, where it stopped there or had no time for more."""
 
     @classmethod
     def alone(cls, evaluation: Evaluation) -> "Candidate":
@@ -63,6 +65,7 @@ class Candidate:
             evaluation.seconds,
             details=evaluation.details,
             spreads=evaluation.spreads,
+            trees=_trees([evaluation]),
         )
 
     @property
@@ -95,10 +98,9 @@ class Candidate:
         """Fit every member on some rows, to be measured on others."""
         if self.trial is not None:
             return self.trial
-        votes = dict.fromkeys(self.members)
-        # Of several pipelines it is not known after how many trees each of them has stopped.
-        trees = self.metrics.get(STOPPED) if len(votes) == 1 else None
-        trial = together(self.members, {m: measure.trial(m, train, valid, trees) for m in votes})
+        members = dict.fromkeys(self.members)
+        trials = {m: measure.trial(m, train, valid, self.trees.get(m)) for m in members}
+        trial = together(self.members, trials)
         return trial if self.decision is None else decide(trial, self.decision, measure)
 
 
@@ -161,6 +163,7 @@ def assemble(
         time.monotonic() - start,
         details=measured.details,
         spreads=measured.spreads,
+        trees=_trees(ranked),
     )
 
 
@@ -187,11 +190,17 @@ class _Jury(CrossValidation):
     fitted: dict[Configuration, list[Trial]] = field(default_factory=dict, repr=False)
 
     def trial(
-        self, configuration: Any, train: Rows, valid: Rows, trees: float | None = None
+        self,
+        configuration: Any,
+        train: Rows,
+        valid: Rows,
+        trees: float | None = None,
+        *,
+        held_out: bool = False,
     ) -> Trial:
         """Return the trial of a configuration, or of members that have all been fitted."""
         if isinstance(configuration, Configuration):
-            return super().trial(configuration, train, valid, trees)
+            return super().trial(configuration, train, valid, trees, held_out=held_out)
         fold = next(i for i, (_, rows) in enumerate(self.splits) if rows is valid)
         return together(configuration, {m: self.fitted[m][fold] for m in configuration})
 
@@ -199,7 +208,7 @@ class _Jury(CrossValidation):
         """Fit a pipeline on every fold, and give it a vote if it has an opinion on every class."""
         trials = []
         for train, valid in self.splits:
-            trials.append(self.trial(configuration, train, valid))
+            trials.append(self.fold(configuration, train, valid))
             if time.monotonic() > deadline:
                 return
         if all(map(can_vote, trials)):
@@ -308,6 +317,11 @@ def _select(
         if measured.metrics[problem.objective] < best.objective:
             found = members, measured
     return found
+
+
+def _trees(evaluations: Sequence[Evaluation]) -> dict[Configuration, float]:
+    """Return how many trees pipelines had in the folds, where that is not what they asked for."""
+    return {e.configuration: e.metrics[STOPPED] for e in evaluations if STOPPED in e.metrics}
 
 
 def _vote(table: Table, pipelines: Sequence[Any], votes: Sequence[int]) -> Any:

@@ -4,6 +4,7 @@ from collections.abc import Mapping
 from typing import NamedTuple
 
 from fenceline.pipelines.fitting.arrange import algorithms, predictor
+from fenceline.pipelines.fitting.trees import told_by_held_out
 from fenceline.problem.configuration import Choice
 from fenceline.search.structured.looks import GROWTH
 
@@ -11,8 +12,10 @@ from fenceline.search.structured.looks import GROWTH
 # faster (.6 for LightGBM from 2,000 to 8,000 rows), but a look scores about as many rows as a fold does. At
 # .75 promising boosters of a fixed number of trees were taken for twice as slow as they are, and were
 # not measured when time was short.
+_STOPPING = 0.65
+"""Of boosters that stop early: more rows are worth more trees."""
 _POWERS = {
-    "HistGradientBoosting": 0.65,
+    "HistGradientBoosting": _STOPPING,
     "KNeighbors": 0.5,
     "KernelLogisticRegression": 0.4,
     "KernelRidge": 0.4,
@@ -36,4 +39,6 @@ class Pace(NamedTuple):
 
 def growth(configuration: Mapping[str, Choice]) -> float:
     """Return the power of the rows with which the seconds of a configuration grow."""
+    if told_by_held_out(configuration):
+        return _STOPPING
     return max(_POWERS.get(name, GROWTH) for name in algorithms(predictor(configuration)))

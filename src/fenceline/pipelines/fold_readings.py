@@ -5,7 +5,7 @@ from typing import Any
 
 import numpy as np
 
-from fenceline.evaluation.incumbent import Incumbent
+from fenceline.evaluation.incumbent import BLOCKS, Incumbent
 from fenceline.metrics.metric import PipelineMetric, Reading
 from fenceline.metrics.trial import Grouping, Trial
 from fenceline.pipelines import fold_stopping
@@ -57,7 +57,7 @@ class FoldReadings:
         self.metrics = metrics
         self.constraints = constraints
         self._folds: list[dict[str, Reading]] = []
-        self._errors: list[float] = []
+        self._blocks: list[tuple[float, ...]] = []
         self._trees: list[float] = []
         self._sweep: ThresholdSweep | None = None
         if objective is not None and any(m.decides for m in metrics.values()):
@@ -70,7 +70,7 @@ class FoldReadings:
     def read(self, trial: Trial, incumbent: Incumbent | None = None) -> None:
         """Read one more fold; nothing of its pipeline stays in memory for the next.
 
-        Given the incumbent, read too how sure its metric is, to tell when folds are enough.
+        Given the incumbent, read its metric in parts of the fold, too, to tell when folds are enough.
         """
         self._trees += [] if trial.trees is None else [trial.trees]
         if self._sweep is not None and trial.response is None:
@@ -86,7 +86,7 @@ class FoldReadings:
             self._sweep.add(trial)
         if incumbent is not None and incumbent.objective in others:
             metric = self.metrics[incumbent.objective]
-            self._errors.append(fold_stopping.fold_error(metric, trial))
+            self._blocks.append(fold_stopping.blocks(metric, trial))
 
     def enough(self, incumbent: Incumbent | None) -> bool:
         """Tell whether further folds would change nothing."""
@@ -104,11 +104,15 @@ class FoldReadings:
             self.metrics[incumbent.objective],
             [fold[incumbent.objective] for fold in folds],
             incumbent,
-            self._errors,
+            self._blocks,
         ) and not farther_inside(constraints, self.metrics, folds, incumbent)
 
-    def summary(self, **more: float) -> Measurement:
-        """Return values, errors and values by fold, of all folds together, and further numbers."""
+    def summary(self, incumbent: Incumbent | None = None, **more: float) -> Measurement:
+        """Return values, errors and values by fold, of all folds together, and further numbers.
+
+        Where there were fewer folds than the incumbent had, its objective is what it is worse by in
+        these, added to the incumbent's: an easy fold is easy for all, and makes nobody the best.
+        """
         metrics: dict[str, float] = {STOPPED: float(np.mean(self._trees))} if self._trees else {}
         errors: dict[str, float] = {}
         spreads: dict[str, Spread] = {}
@@ -125,10 +129,14 @@ class FoldReadings:
                 details[BY_GROUP] = own
                 named = zip(self._sweep.labels, own, strict=True)
                 more = {f"{THRESHOLD}/{label}": log_odds for label, log_odds in named} | more
+        if any(self._blocks):
+            details[BLOCKS] = [[float(f"{value:.5g}") for value in fold] for fold in self._blocks]
         for name, metric in self.metrics.items():
             found = [fold[name] for fold in folds if name in fold]
             values = [metric.combine(reading.parts) for reading in found]
             metrics[name] = metric.combine(np.mean([r.parts for r in found], axis=0))
+            if incumbent is not None and name == incumbent.objective and not metric.resource:
+                metrics[name] += fold_stopping.ease(incumbent, len(found))
             error = fold_error(metric, found, values)
             # The noise of a time is the clock's; the same folds again would say the same of a score.
             if metric.resource and error > 0:

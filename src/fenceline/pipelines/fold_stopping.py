@@ -17,14 +17,14 @@ SURE_ERRORS = 3.0
 """A constraint is surely broken when the value lies this many standard errors beyond its bound ..."""
 SURE_SCALES = 0.1
 """... and this many of its scales, for one fold is not quite like the next."""
-SURE_CONFIDENCE = 0.99
-"""That a pipeline is worse than the incumbent, before its last folds are left out ..."""
-WORSE_BLINDLY, WORSE_KNOWINGLY = 0.1, 0.02
-"""... by this share of the incumbent's loss at least: folds alone, for a few may agree by chance; and
-where the rows of a fold tell its error."""
-BLOCKS = 10
-"""In how many parts of a fold a metric is read to learn its error ..."""
-FEWEST_IN_BLOCK = 50
+SURE_BLINDLY, SURE_KNOWINGLY = 0.99, 0.95
+"""That a pipeline is worse than the incumbent, before its last folds are left out: by the folds alone,
+and where parts of each fold are compared ..."""
+WORSE_BLINDLY, WORSE_KNOWINGLY = 0.1, 0.01
+"""... by these shares of the incumbent's loss at least, for a few folds may agree by chance."""
+PARTS = 10
+"""In how many parts of a fold a metric is read ..."""
+FEWEST_IN_PART = 50
 """... and of how many rows each must be at least."""
 
 
@@ -46,13 +46,13 @@ def surely_broken(
     return False
 
 
-def fold_error(metric: PipelineMetric, trial: Trial) -> float:
-    """Return the standard error of a score in one fold, from parts of its rows.
+def blocks(metric: PipelineMetric, trial: Trial) -> tuple[float, ...]:
+    """Return a score in parts of one fold, the same rows for every pipeline.
 
-    NaN where rows are few, and for other metrics: a function of the user's may take its time.
+    Nothing where rows are few, and for other metrics: a function of the user's may take its time.
     """
     if not isinstance(metric.of if isinstance(metric, Loss) else metric, Score):
-        return math.nan
+        return ()
     rows = np.arange(len(trial.rows))
     if trial.table.task == "regression":
         order = np.random.default_rng(0).permutation(rows)
@@ -61,25 +61,23 @@ def fold_error(metric: PipelineMetric, trial: Trial) -> float:
         # By class, so that every part has its share of each, as every fold has.
         order = np.argsort(trial.target, kind="stable")
         fewest = int(np.unique(trial.target, return_counts=True)[1].min()) * 2
-    if len(rows) < BLOCKS * FEWEST_IN_BLOCK or fewest < BLOCKS * 4:
-        return math.nan
-    values = [metric.combine(metric.parts(trial, order[i::BLOCKS])) for i in range(BLOCKS)]
-    return float(np.std(values, ddof=1) / math.sqrt(BLOCKS))
+    if len(rows) < PARTS * FEWEST_IN_PART or fewest < PARTS * 4:
+        return ()
+    return tuple(metric.combine(metric.parts(trial, order[i::PARTS])) for i in range(PARTS))
 
 
 def surely_beaten(
     metric: PipelineMetric,
     readings: Sequence[Reading],
     incumbent: Incumbent,
-    errors: Sequence[float] = (),
+    parts: Sequence[Sequence[float]] = (),
 ) -> bool:
     """Tell whether the first folds show that a pipeline does not beat the incumbent.
 
-    Folds are compared one by one, for a hard fold is hard for all. One difference does not tell
-    how much differences vary: the folds of the incumbent itself stand in for it, and the errors
-    of single folds where they are known; Student's quantile allows for how few there are. The
-    error of one pipeline is that of a difference of two whose errors correlate by a half; on the
-    same rows those of any two useful ones correlate by more.
+    Folds are compared one by one, for a hard fold is hard for all, and so are their parts where both
+    pipelines were read in such. Without parts one difference does not tell how much differences
+    vary: the folds of the incumbent itself stand in for it. Student's quantile allows for how few
+    there are.
 
     Parameters
     ----------
@@ -88,35 +86,43 @@ def surely_beaten(
     readings : sequence of Reading
         Of the folds so far.
     incumbent : Incumbent
-        Measured on the same folds, in the same order, and on all of them.
-    errors : sequence of float
-        Of the metric in the folds so far, by :func:`fold_error`.
+        Measured on the same folds, in the same order.
+    parts : sequence of sequence of float
+        The metric in parts of the folds so far, by :func:`blocks`.
     """
-    best = incumbent.metrics[incumbent.objective]
-    # What a stopped pipeline shows must not look better than the incumbent: it would replace it.
-    if metric.combine(np.mean([r.parts for r in readings], axis=0)) <= best:
-        return False
-    known = len(readings)
-    theirs = _parts(incumbent, incumbent.objective)
-    folds = len(theirs)
-    if known >= folds:
+    known, theirs = len(readings), _parts(incumbent, incumbent.objective)
+    if known >= len(theirs):
         return False
     worse = np.array([metric.combine(r.parts) for r in readings]) - theirs[:known]
-    if not errors or not np.all(np.isfinite(errors)):
-        spread = float(np.std(theirs, ddof=1))
+    least, confidence = WORSE_BLINDLY, SURE_BLINDLY
+    apart = _differences(parts, incumbent.blocks[:known])
+    if len(apart) >= known * PARTS:
+        error, freedom = float(np.std(apart, ddof=1)) / math.sqrt(len(apart)), len(apart) - 1
+        least, confidence = WORSE_KNOWINGLY, SURE_KNOWINGLY
+    else:
+        spread, freedom = float(np.std(theirs, ddof=1)), len(theirs) - 1
         if known > 1:
             spread = max(spread, float(np.std(worse, ddof=1)))
-        freedom, least = folds - 1, WORSE_BLINDLY
-    else:
-        squares = [np.mean(np.square(errors)), np.var(theirs, ddof=1)]
-        freedoms = [BLOCKS - 1, folds - 1]
-        if known > 1:
-            squares.append(np.var(worse, ddof=1))
-            freedoms.append(known - 1)
-        freedom, least = sum(freedoms), WORSE_KNOWINGLY
-        spread = math.sqrt(np.dot(freedoms, squares) / freedom)
-    margin = stats.t.ppf(SURE_CONFIDENCE, freedom) * spread / math.sqrt(known)
+        error = spread / math.sqrt(known)
+    margin = stats.t.ppf(confidence, freedom) * error
+    best = incumbent.metrics[incumbent.objective]
     return bool(worse.mean() - margin > least * abs(best))
+
+
+def _differences(
+    ours: Sequence[Sequence[float]], theirs: Sequence[Sequence[float]]
+) -> NDArray[np.float64]:
+    """Return by how much parts of folds are worse, of those folds that both were read in parts of."""
+    pairs = [np.subtract(a, b) for a, b in zip(ours, theirs, strict=False) if len(a) == len(b)]
+    return np.concatenate(pairs) if pairs else np.empty(0)
+
+
+def ease(incumbent: Incumbent, folds: int) -> float:
+    """Return by how much the first folds are easier than all, seen by the incumbent; 0 if it had no more."""
+    theirs = _parts(incumbent, incumbent.objective)
+    if folds >= len(theirs):
+        return 0.0
+    return float(incumbent.metrics[incumbent.objective] - theirs[:folds].mean())
 
 
 def farther_inside(

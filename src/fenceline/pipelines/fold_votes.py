@@ -14,8 +14,9 @@ import numpy as np
 from sklearn.ensemble import VotingClassifier, VotingRegressor
 
 from fenceline.metrics.trial import Rows, Table, Trial
-from fenceline.pipelines.cross_validation import CrossValidation
+from fenceline.pipelines.cross_validation import CrossValidation, steps_of
 from fenceline.pipelines.ensemble import can_vote, voting
+from fenceline.pipelines.fitting.trees import told_by_held_out
 from fenceline.pipelines.fitting.votes import fits_that_vote
 from fenceline.problem.configuration import Configuration
 from fenceline.problem.evaluation import Evaluation
@@ -88,7 +89,13 @@ class FoldVotes(CrossValidation):
     """The rows of each fit."""
 
     def trial(
-        self, configuration: Configuration, train: Rows, valid: Rows, trees: float | None = None
+        self,
+        configuration: Configuration,
+        train: Rows,
+        valid: Rows,
+        trees: float | None = None,
+        *,
+        held_out: bool = False,
     ) -> Trial:
         """Fit a configuration once for each fold of the search; once, if such fits have no vote.
 
@@ -96,9 +103,12 @@ class FoldVotes(CrossValidation):
         seen what they are to be measured on.
         """
         if not np.array_equal(train, self.search):
-            return super().trial(configuration, train, valid, trees)
-        # As they were measured: each finds out for itself when to stop.
-        trials = [super(FoldVotes, self).trial(configuration, rows, valid) for rows in self.fits]
+            return super().trial(configuration, train, valid, trees, held_out=held_out)
+        # As they were measured: each finds out for itself when to stop, unless the rest of its fold told it.
+        own = trees if told_by_held_out(steps_of(configuration)) else None
+        trials = [
+            super(FoldVotes, self).trial(configuration, rows, valid, own) for rows in self.fits
+        ]
         if not all(map(can_vote, trials)):
             return super().trial(configuration, train, valid, trees)
         return voting(trials, [1] * len(trials), (configuration,))

@@ -68,6 +68,7 @@ class Problem:
     constraints: Sequence[Constraint] = ()
     allowed: Rule | Sequence[Rule] = field(default=(), kw_only=True)
     starts: Sequence[Configuration] = field(default=(), kw_only=True)
+    expected: Sequence[tuple[Configuration, float]] = field(default=(), kw_only=True)
     optimum: float | None = field(default=None, kw_only=True)
 
     def __post_init__(self) -> None:

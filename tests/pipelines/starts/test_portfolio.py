@@ -66,13 +66,14 @@ class TestAPortfolio:
         order = ["HistGradientBoosting300", "ExtraTrees", "KNeighbors", "HistGradientBoosting20"]
         assert models(portfolio(SPACE, "binary")) == order
 
-    def test_begins_with_the_booster_that_was_best_on_as_many_rows_for_about_as_much_time(
+    def test_begins_with_the_booster_that_was_best_on_as_many_rows_for_the_time_that_it_takes(
         self, monkeypatch
     ):
         pipelines = [
             *FILE["pipelines"],
-            entry(start("HistGradientBoosting", max_iter=400), [100, 400, 400], seconds=0.14),
-            entry(start("HistGradientBoosting", max_iter=900), [0, 0, 0], seconds=0.16),
+            entry(start("HistGradientBoosting", max_iter=400), [100, 400, 400], seconds=0.2),
+            # Better by .02, and 8 times as slow.
+            entry(start("HistGradientBoosting", max_iter=900), [80, 180, 280], seconds=1.6),
         ]
         file = {**FILE, "rows": [20_000, 2_000, 2_000], "pipelines": pipelines}
         monkeypatch.setattr(module, "learnt", lambda task: from_dict(file))
@@ -93,8 +94,8 @@ class TestAPortfolio:
             monkeypatch.setattr(module, "learnt", lambda task: from_dict(file))
             return portfolio(space, "binary")[0]["estimator"].algorithm
 
-        assert first(seconds=0.14) == "LightGBM"
-        assert first(seconds=0.16) == "HistGradientBoosting"
+        assert first(seconds=0.3) == "LightGBM"
+        assert first(seconds=5.0) == "HistGradientBoosting"
 
     def test_is_another_when_a_table_is_left_out(self):
         assert models(portfolio(SPACE, "binary", ["meta/b"]))[1] == "KNeighbors"
@@ -200,17 +201,25 @@ class TestWhatIsOnFile:
         assert len(set(found)) == len(found)
 
     @pytest.mark.parametrize("rows", [2_000, 20_000])
-    def test_begins_with_a_booster_that_was_as_good_as_the_usual_one(self, task, rows):
+    def test_begins_with_a_booster_that_was_as_good_as_the_usual_one_for_its_time(self, task, rows):
         space, known = named_space("default", task), learnt(task)
         first = portfolio(space, task, rows=rows)[0]
         assert first["estimator"].algorithm in module._BOOSTERS
-        numbers, (_, usual_booster) = module._admitted(space, known), module._booster_start(space)
-        usual = next(c for c in numbers if c["estimator"] == usual_booster)
-        expected = known.regret @ known.weights(rows) ** module._NEAR
-        assert expected[numbers[first]] <= expected[numbers[usual]]
+        numbers = module._admitted(space, known)
+        start = next(
+            a.start for a in space.modules[-1].algorithms if a.name == "HistGradientBoosting"
+        )
+        plain = {"scaler": ("none", {}), "selector": ("none", {})}
+        usual = space.configuration({**plain, "estimator": ("HistGradientBoosting", start)})
+        usual = space.decode(*space.encode(usual))
+        near = known.weights(rows) ** module._NEAR
+        expected = known.regret @ (near / near.sum())
+        costs = [known.pipelines[numbers[c]].at("seconds", rows) for c in (first, usual)]
+        dearer = module._DEARER * np.log2(costs[0] / costs[1])
+        assert expected[numbers[first]] <= expected[numbers[usual]] - dearer
 
     def test_is_small(self, task):
-        assert len(files(module.__package__).joinpath(f"{task}.json").read_bytes()) < 40_000
+        assert len(files(module.__package__).joinpath(f"{task}.json").read_bytes()) < 45_000
 
     def test_is_of_tables_that_benchmarks_may_leave_out(self, task):
         known = learnt(task)

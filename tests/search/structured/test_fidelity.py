@@ -8,7 +8,9 @@ import pytest
 import fenceline as fl
 from fenceline.evaluation.evaluator import RunEvaluator
 from fenceline.problem.problem import BudgetSpent
-from fenceline.search.structured.fidelity import LOOKS_SHARE
+from fenceline.problem.starts import space_starts
+from fenceline.search.structured import fidelity
+from fenceline.search.structured.fidelity import CHEAP, ENOUGH, LOOKS_SHARE, looks_pay
 from fenceline.search.structured.looks import GROWTH, OVERHEAD, SPLITS, Costs
 
 SHARE = 0.1
@@ -56,6 +58,9 @@ class Clocked:
     def known(self, configuration, fidelity=1.0):
         return self._known.get((configuration, fidelity))
 
+    def drain(self):
+        """Nothing is ever pending."""
+
     def submit(self, configuration, fidelity=1.0):
         assert self.known(configuration, fidelity) is None or len(self.history) < 6
         took = SECONDS[configuration["model"].algorithm]
@@ -82,9 +87,29 @@ def searched(seconds=60.0, timed=True, constraints=(), measure=None):
     return evaluator
 
 
+@pytest.fixture
+def _looks_always_pay(monkeypatch):
+    monkeypatch.setattr(fidelity, "ENOUGH", math.inf)
+
+
 @pytest.fixture(scope="module")
 def run():
-    return searched()
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(fidelity, "ENOUGH", math.inf)
+        return searched()
+
+
+def test_nothing_is_looked_at_where_there_is_time_for_enough_full_measurements():
+    begun = SECONDS["linear"] + SECONDS["boosting"] + 2 * OVERHEAD
+    for share, looks in ((0.99, True), (1.01, False)):
+        problem = fl.Problem(SPACE, Table())
+        evaluator = Clocked(problem, begun + share * ENOUGH * SECONDS["boosting"])
+        for start in space_starts(SPACE)[:2]:
+            evaluator.submit(start)
+        assert looks_pay(evaluator, (CHEAP,)) is looks
+        assert not looks_pay(evaluator, (1.01 * CHEAP,))
+        assert not looks_pay(evaluator, ())
+    assert not any(e.look for e in searched(2 * ENOUGH * SECONDS["boosting"]).history)
 
 
 def test_two_pipelines_are_measured_at_once_and_every_start_is_looked_at(run):
@@ -136,6 +161,7 @@ def test_the_answer_is_better_than_that_of_a_search_without_looks(run):
     assert best(run, 60.0) <= best(without, 60.0)
 
 
+@pytest.mark.usefixtures("_looks_always_pay")
 def test_a_fence_on_what_grows_with_the_rows_is_kept_by_full_measurements():
     # A look at boosting shows 11 us, inside; in full it has 20.
     run = searched(constraints=["latency_us <= 15"])
@@ -178,10 +204,12 @@ def test_what_a_full_measurement_takes_is_told_from_a_look_by_how_the_pipeline_g
         ]
         costs.refresh(looks)
         found[type(measure)] = np.exp(costs.log_seconds)
-    assert found[Table] == pytest.approx(2 * [SPLITS * 0.4 * 10**GROWTH])
-    assert found[Known] == pytest.approx([SPLITS * 0.4 * 10**0.3, SPLITS * 0.4 * 10**0.8])
+    assert found[Table] - OVERHEAD == pytest.approx(2 * [SPLITS * 0.4 * 10**GROWTH])
+    expected = [SPLITS * 0.4 * 10**0.3, SPLITS * 0.4 * 10**0.8]
+    assert found[Known] - OVERHEAD == pytest.approx(expected)
 
 
+@pytest.mark.usefixtures("_looks_always_pay")
 def test_a_search_killed_at_a_look_is_replayed_to_the_letter(tmp_path, monkeypatch):
     def absorb(self):
         raise AssertionError("The search proposed something else than the journal holds.")

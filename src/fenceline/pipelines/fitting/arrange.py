@@ -39,6 +39,7 @@ def make_step(step: Step, setting: Setting) -> Any:
     """Return the unfitted estimator of a step, or ``"passthrough"``."""
     if not isinstance(step, Joined):
         return make(step.algorithm, step.params, setting)
+    setting = replace(setting, held_out=False)  # of several models each would need rows of its own
     if step.join == "chain":
         made = []
         for part in step.parts:

@@ -28,9 +28,21 @@ from fenceline.pipelines.fitting.arrange import Step, algorithms, arranged, make
 from fenceline.pipelines.fitting.encoders import encoding, split_encoder
 from fenceline.pipelines.fitting.monotone import signs_reaching, told
 from fenceline.pipelines.fitting.thresholds import decide_at, split_threshold
-from fenceline.pipelines.fitting.trees import affordable, stopped_after, with_trees
+from fenceline.pipelines.fitting.trees import (
+    affordable,
+    needs_held_out,
+    stopped_after,
+    with_trees,
+)
 from fenceline.pipelines.fitting.votes import fit_votes
-from fenceline.pipelines.fitting.weights import Weights, fit_model, fit_transform, takes_weights
+from fenceline.pipelines.fitting.weights import (
+    HeldOut,
+    Weights,
+    fit_model,
+    fit_transform,
+    fit_until,
+    takes_weights,
+)
 from fenceline.pipelines.spaces.operators import Setting
 from fenceline.problem.configuration import Choice
 
@@ -70,6 +82,9 @@ class Fold:
     train: Rows | None = None
     valid: Rows | None = None
     model_weights: Weights = None
+    held_out_y: Any = None
+    held_out_weights: Weights = None
+    """Labels of the rows to measure on, and how much each counts for the model, where they may tell it when to stop."""
 
     @property
     def key(self) -> Hashable:
@@ -183,7 +198,8 @@ def fit_fold(
         steps = dict(copy.deepcopy(fitted.steps[:-1]) + fitted.steps[-1:])
     else:
         # The threshold comes after the model, so the model is part of what pipelines share.
-        key = place, _text((*path, (last, chosen))), _digest(fold.model_weights)
+        model = _text((*path, (last, chosen))), _digest(fold.model_weights)
+        key = place, model, fold.setting.held_out
         fitted = prefixes.recall(key, whole)
         steps = dict(copy.deepcopy(fitted.steps))
         steps[last] = decide_at(log_odds, steps[last], fold.setting.positive, fitted=True)
@@ -258,7 +274,10 @@ def _concluded(prefix: Prefix, module: str, part: Step, fold: Fold) -> Prefix:
         model = model if fewer is None else with_trees(model, fewer, exactly=False)
     with _listening() as said:
         start = time.thread_time()
-        if setting.votes > 1:
+        if needs_held_out(model):
+            held_out = HeldOut(prefix.valid, fold.held_out_y, fold.held_out_weights)
+            model = fit_until(model, prefix.X, fold.y, weights, held_out)
+        elif setting.votes > 1:
             model = fit_votes(model, prefix.X, fold.y, weights, setting.votes, setting.random_state)
         else:
             model = fit_model(model, prefix.X, fold.y, weights)

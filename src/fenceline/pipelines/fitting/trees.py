@@ -6,14 +6,19 @@ measurement may. It then has fewer trees instead of none at all: two short fits 
 
 import time
 import warnings
+from collections.abc import Mapping
 from typing import Any
 
 from sklearn.base import clone
 from sklearn.ensemble import HistGradientBoostingClassifier, HistGradientBoostingRegressor
 
+from fenceline.pipelines.fitting.arrange import predictor
 from fenceline.pipelines.fitting.weights import Weights, fit_model
+from fenceline.problem.configuration import Choice
 
 _HISTOGRAM = HistGradientBoostingClassifier | HistGradientBoostingRegressor
+_PATIENCE = "early_stopping_round"
+"""LightGBM's parameter that makes it stop by held-out rows; a fit that has it must be given such."""
 _NAMES = ("n_estimators", "estimator__n_estimators")
 """What others call their number of trees; the second of one that sees labels as numbers."""
 QUICK = 2e6
@@ -26,7 +31,24 @@ _PRUDENCE = 0.9
 
 def stopped_after(model: Any) -> int | None:
     """Return after how many trees a fitted booster has stopped by itself; None if it does not."""
+    if needs_held_out(model):
+        return int(model.best_iteration_)
     return int(model.n_iter_) if getattr(model, "do_early_stopping_", False) else None
+
+
+def needs_held_out(model: Any) -> bool:
+    """Tell whether held-out rows are to tell a model when to stop."""
+    return (
+        bool(model.get_params(deep=False).get(_PATIENCE)) if hasattr(model, "get_params") else False
+    )
+
+
+def told_by_held_out(configuration: Mapping[str, Choice]) -> bool:
+    """Tell whether a pipeline's model is a booster that held-out rows tell when to stop."""
+    model = predictor(configuration)
+    if not isinstance(model, Choice) or model.algorithm != "LightGBM":
+        return False
+    return bool(model.params.get("early_stopping"))
 
 
 def with_trees(model: Any, trees: float, *, exactly: bool = True) -> Any:
@@ -79,7 +101,10 @@ def _counter(model: Any) -> str | None:
 
 def _seconds(model: Any, trees: int, X: Any, y: Any, weights: Weights) -> float:
     start = time.perf_counter()
+    timed = with_trees(clone(model), trees, exactly=False)
+    if needs_held_out(timed):
+        timed.set_params(**{_PATIENCE: None})
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # the fit itself will say so
-        fit_model(with_trees(clone(model), trees, exactly=False), X, y, weights)
+        fit_model(timed, X, y, weights)
     return time.perf_counter() - start

@@ -5,17 +5,19 @@ scalers and selectors are given weights if they take them, and are fitted withou
 """
 
 import contextlib
-from typing import Any
+import warnings
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
+from sklearn.base import is_classifier
 from sklearn.ensemble import VotingClassifier, VotingRegressor
 from sklearn.pipeline import FeatureUnion, Pipeline
 from sklearn.utils.validation import has_fit_parameter
 
 from fenceline.errors import SpaceError
-from fenceline.metrics.trial import Task
+from fenceline.metrics.trial import Task, take
 from fenceline.pipelines.fitting.thresholds import models
 from fenceline.pipelines.fitting.weighted_bins import weighted_bins_at_once
 from fenceline.pipelines.spaces.edit import drop
@@ -23,6 +25,28 @@ from fenceline.pipelines.spaces.operators import Setting, make_middle
 from fenceline.problem.space import Space
 
 Weights = NDArray[np.float64] | None
+
+
+class HeldOut(NamedTuple):
+    """Rows that tell a booster when to stop."""
+
+    X: Any
+    y: Any
+    weights: Weights
+
+
+def fit_until(model: Any, X: Any, y: Any, weights: Weights, held_out: HeldOut) -> Any:
+    """Fit a booster until held-out rows gain nothing from further trees."""
+    rows = np.arange(len(held_out.y))
+    if is_classifier(model):
+        # A class of few rows may be missing among those to fit on.
+        rows = np.flatnonzero(np.isin(held_out.y, y))
+    told = [(take(held_out.X, rows), held_out.y[rows])]
+    counting = None if held_out.weights is None else [held_out.weights[rows]]
+    with warnings.catch_warnings():
+        # What LightGBM 4.7 would have instead, eval_X and eval_y, knows no labels but numbers.
+        warnings.filterwarnings("ignore", "The argument 'eval_set' is deprecated")
+        return model.fit(X, y, eval_set=told, eval_sample_weight=counting, **_keywords(weights))
 
 
 def fit_model(model: Any, X: Any, y: Any, weights: Weights) -> Any:

@@ -69,6 +69,8 @@ class Setting:
     """How many trees the model had on other rows, where it stopped by itself or had no time for more."""
     seconds: float | None = None
     """How long the model may take; what grows by trees has fewer of them, if need be."""
+    held_out: bool = False
+    """Whether rows are held out by which a booster may know when to stop: in the folds of a search alone."""
     outputs: int = 1
     """How many numbers are predicted: one for each class, where there are more than two."""
     votes: int = 1
@@ -231,6 +233,26 @@ def _extra(
     return maker
 
 
+_lightgbm = _extra(
+    # Without a frequency the library ignores which share of the rows a tree is to see.
+    "LightGBM",
+    "LGBM",
+    {"patience": "early_stopping_round"},
+    n_jobs=1,
+    verbosity=-1,
+    subsample_freq=1,
+)
+
+
+def _stopping(s: Setting, early_stopping: bool = False, **params: Any) -> Any:
+    """Make a booster that stops as soon as held-out rows gain nothing from further trees."""
+    if early_stopping and s.held_out:
+        params["patience"] = round(_PATIENCE + _PATIENCE_RATE / params.get("learning_rate", 0.1))
+    return _lightgbm(s, **params)
+
+
+_PATIENCE_RATE = 1.5
+"""Slow rates are waited for longer: 40 trees at a rate of .05."""
 _NEWTON_COLUMNS, _NEWTON_ROWS = 200, 10
 """Up to so many columns, and with so many rows for each, Newton's method is quicker."""
 
@@ -312,8 +334,7 @@ _MAKERS: dict[str, Maker] = {
     "KernelLogisticRegression": _kernel(_logistic),
     "KernelRidge": _kernel(linear_model.Ridge),
     "MLP": _mlp,
-    # Without a frequency the library ignores which share of the rows a tree is to see.
-    "LightGBM": _extra("LightGBM", "LGBM", {}, n_jobs=1, verbosity=-1, subsample_freq=1),
+    "LightGBM": _stopping,
     "XGBoost": _extra("XGBoost", "XGB", {}, encode=True, n_jobs=1, verbosity=0),
     "CatBoost": _extra(
         "CatBoost",

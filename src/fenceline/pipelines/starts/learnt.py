@@ -25,6 +25,7 @@ _SPREAD = 0.7
 """Of the logarithm of a cost around what is on file, from table to table and machine to machine."""
 _ALIKE = 3.0
 """Tables whose rows differ by this factor tell little less of each other than of themselves."""
+_TREES = frozenset({"HistGradientBoosting", "LightGBM", "XGBoost", "ExtraTrees", "RandomForest"})
 _BATCH = re.compile(r"latency_us(?:\(batch=(\d+)\))?")
 
 
@@ -46,6 +47,12 @@ class Known:
     def model(self) -> str:
         """The algorithm that predicts."""
         return self.choices["estimator"][0]
+
+    @property
+    def wide(self) -> bool:
+        """Whether trees have a column for every category: as good as codes at best, and slow where these are many."""
+        encoder = self.choices.get("encoder", ("", {}))[0]
+        return encoder == "onehot" and self.model in _TREES
 
     def at(self, cost: str, rows: int) -> float:
         """Return a cost when fitted on so many rows."""

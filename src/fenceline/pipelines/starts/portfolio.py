@@ -25,11 +25,10 @@ from fenceline.problem.starts import space_starts
 
 MOST = 24
 """Pipelines of a portfolio."""
-BOOSTER = "HistGradientBoosting"
-"""What is always there. A booster comes first, if it is likely to be inside the fence: rarely far from the best ..."""
-_BOOSTERS = frozenset({BOOSTER, "LightGBM", "XGBoost"})
-_DEARER = 1.5
-"""... the one that was best elsewhere, for at most so many times the cost of this one's start ..."""
+_BOOSTERS = frozenset({"HistGradientBoosting", "LightGBM", "XGBoost"})
+"""One of them comes first, if it is likely to be inside the fence: rarely far from the best ..."""
+_DEARER = 0.01
+"""... the one that was best elsewhere; one that takes twice as long must have had so much less regret ..."""
 _NEAR = 4
 """... on tables of about as many rows: to this power, their weights leave out the others."""
 _SHRUNK = 0.3
@@ -37,6 +36,8 @@ _SHRUNK = 0.3
 
 With each table left out in turn, 0, .2 and .4 were level for the first eight pipelines, .4 the best at
 sixteen (.023 against .032 of mean regret, two classes), and .6 behind (numbers to predict)."""
+_MANY_ROWS = 5_000
+"""From so many rows to fit on, trees are not tried with a column for every category: that takes too long."""
 _OVERHEAD_SECONDS = 0.5
 """What measuring a pipeline takes besides fitting it, so that tiny fits are not all that counts."""
 _FOLDS = 3
@@ -100,6 +101,27 @@ def starts(
     return (*found[:1], *new, *found[1:])
 
 
+def expected(space: Space, task: Task, rows: int) -> tuple[tuple[Configuration, float], ...]:
+    """Return learnt pipelines with the regret to expect of each: 0 of the best, 1 of a poor one.
+
+    What nothing was learnt of, such as weights of groups, is drawn at random in each.
+    """
+    known = learnt(task).without(_left_out.get())
+    admitted = _admitted(space, known)
+    if len(admitted) < _FEWEST:
+        return ()
+    regrets = known.regret @ known.weights(rows)
+    rng = np.random.default_rng(0)
+    found = []
+    for configuration, number in admitted.items():
+        choices = {
+            **space.sample(rng),
+            **{m: configuration[m] for m in known.pipelines[number].choices if m in configuration},
+        }
+        found.append((space.configuration(choices), float(regrets[number])))
+    return tuple(found)
+
+
 def portfolio(
     space: Space,
     task: Task,
@@ -129,6 +151,8 @@ def portfolio(
     """
     known = learnt(task).without((*leave_out, *_left_out.get()))
     admitted = _admitted(space, known)
+    if rows >= _MANY_ROWS:
+        admitted = {c: n for c, n in admitted.items() if not known.pipelines[n].wide}
     initial = admitted.pop(space.initial, None)
     if not admitted:
         return []
@@ -139,7 +163,7 @@ def portfolio(
     weights = known.weights(rows)
     near = weights**_NEAR
     expected = known.regret[numbers] @ (near / near.sum())
-    first = _first_booster(space, found, chances, costs, expected)
+    first = _first_booster(found, chances, costs, expected)
     regret = (1 - _SHRUNK) * known.regret + _SHRUNK * (known.regret @ weights)[:, None]
     begun = regret[initial] if initial is not None else np.ones(len(known.tables))
     order = greedy(regret[numbers], chances, seconds, begun, weights, first, most)
@@ -214,35 +238,19 @@ def _admitted(space: Space, known: Learnt) -> dict[Configuration, int]:
 
 
 def _first_booster(
-    space: Space,
     found: Sequence[Configuration],
     chances: NDArray[np.float64],
     costs: NDArray[np.float64],
     regret: NDArray[np.float64],
 ) -> list[int]:
-    """Return which of some pipelines comes first: the best booster that costs little more than the usual one."""
-    usual_start = _booster_start(space)
-    if usual_start is None:
-        return []
-    module, start = usual_start
+    """Return which of some pipelines comes first: the best booster for the time that it takes."""
     likely = [
         i
         for i, configuration in enumerate(found)
-        if configuration[module].algorithm in _BOOSTERS and chances[i] >= _LIKELY
+        if chances[i] >= _LIKELY and any(c.algorithm in _BOOSTERS for c in configuration.values())
     ]
-    usual = [costs[i] for i in likely if found[i][module] == start]
-    affordable = [i for i in likely if usual and costs[i] <= _DEARER * usual[0]]
-    return sorted(affordable, key=lambda i: float(regret[i]))[:1]
-
-
-def _booster_start(space: Space) -> tuple[str, Choice] | None:
-    """Return the module of the booster, and the booster at its start; None without one."""
-    for i, module in enumerate(space.modules):
-        for j, algorithm in enumerate(module.algorithms):
-            if algorithm.name == BOOSTER and algorithm.start is not None:
-                z = (*space.first[:i], j, *space.first[i + 1 :])
-                return module.name, space.decode(z, space.start)[module.name]
-    return None
+    priced = regret + _DEARER * np.log2(np.maximum(costs, 1e-3))
+    return sorted(likely, key=lambda i: float(priced[i]))[:1]
 
 
 def _reweighed(space: Space, found: Sequence[Configuration]) -> list[Configuration]:

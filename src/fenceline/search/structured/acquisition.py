@@ -90,6 +90,27 @@ class Chance:
 
 
 @dataclass(frozen=True, slots=True)
+class Toll:
+    """What counts against a pipeline in proportion to what a model predicts: seconds, say."""
+
+    process: SharedProcess
+    weight: float
+    """Per unit of the process."""
+
+    def log(self, mean: Array, sd: Array) -> Array:
+        """Return the logarithm of the factor."""
+        return -self.weight * mean
+
+    def log_with_gradient(self, mean: float, sd: float) -> tuple[float, float, float]:
+        """Return the same for one pipeline, and its derivatives in mean and deviation."""
+        return -self.weight * mean, -self.weight, 0.0
+
+    def believing(self, parts: Sequence[Part]) -> Toll:
+        """Return the same toll: what is being measured does not change it."""
+        return self
+
+
+@dataclass(frozen=True, slots=True)
 class ConstrainedImprovement:
     """Log expected improvement on the best feasible loss plus the log chances of every constraint.
 

@@ -11,28 +11,26 @@ from __future__ import annotations
 import math
 from collections import Counter
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy.special import ndtr
 
 from fenceline.problem.configuration import Configuration
+from fenceline.problem.problem import Evaluator
 from fenceline.problem.template import SHAPE
 from fenceline.search.structured.acquisition import Chance, ConstrainedImprovement
-from fenceline.search.structured.looks import OVERHEAD, Costs
+from fenceline.search.structured.clock import Clock
+from fenceline.search.structured.looks import OVERHEAD
 from fenceline.search.structured.models import Models
 from fenceline.search.surrogates.look_model import LookModel
-from fenceline.search.surrogates.metric_model import MetricModel
-from fenceline.search.surrogates.pipeline_gp import SharedProcess
 from fenceline.search.surrogates.pipeline_kernel import Part
 
 Array = NDArray[np.float64]
 
 LEAST_PROMOTED = 0.1
 """The chance of a promotion is never taken for smaller: the model errs, too."""
-POWER = 0.5
-"""Of the seconds in the price, at first: the root, for cheap pipelines are many and promise little."""
 LOOKS_IN_A_ROW = 6
 """After so many looks the most promising of what was looked at is measured."""
 CROWD = 12
@@ -41,78 +39,36 @@ MUCH_LESS = 1.5
 """... unless all others promise so much less, as a logarithm."""
 LOOKS_SHARE = 0.5
 """Of the seconds that measurements take, how many looks may have: only a full one is an answer."""
-LONGEST_SHARE = 0.25
-"""Of the budget, the longest that one measurement should take: there must be time for others."""
-UNSURE = 1.5
-"""By what factor a measurement may take longer than a look lets expect."""
+ENOUGH = 5.0
+"""Full measurements that there is time for, from which on nothing is looked at ..."""
+CHEAP = 0.15
+"""... and neither where a look needs a larger share of the rows: it takes a quarter to a half of the time of a
+full measurement then, and speaks for smaller trees than win in full."""
 DESIGN_SHARE = 0.3
 """Of the time that is left, how much looks may have had before starts are looked at only if the models say so."""
-
-
-@dataclass(frozen=True, slots=True)
-class Price:
-    """The seconds that a measurement takes, to some power: what it costs counts against it."""
-
-    process: SharedProcess
-    weight: float
-    """The power, times the deviation of the logarithms that the process is standardised by."""
-
-    def log(self, mean: Array, sd: Array) -> Array:
-        """Return the logarithm of one over the price."""
-        return -self.weight * mean
-
-    def log_with_gradient(self, mean: float, sd: float) -> tuple[float, float, float]:
-        """Return the same for one pipeline, and its derivatives in mean and deviation."""
-        return -self.weight * mean, -self.weight, 0.0
-
-    def believing(self, parts: Sequence[Part]) -> Price:
-        """Return the same price: what is being measured does not change what others cost."""
-        return self
 
 
 class MultiFidelity:
     """Chooses pipelines and shares of the rows; made only where the clock and fewer rows can be had."""
 
-    def __init__(self, models: Models, seconds: float) -> None:
+    def __init__(self, models: Models, clock: Clock, starts: Iterable[Configuration]) -> None:
         self.models = models
+        self.clock = clock
+        self.costs = clock.costs
         self.evaluator = models.data.evaluator
-        self.seconds = seconds
         self.shares = models.data.problem.fidelities
-        self.costs = Costs(models.data.problem)
-        self._cost = MetricModel(models.structure, transform=False)
-        self._starts: tuple[Configuration, ...] = ()
-
-    def begin(self, design: Iterable[Configuration]) -> None:
-        """Measure the first two pipelines in full, so that there is an answer."""
-        self._starts = tuple(dict.fromkeys(design))
-        for configuration in self._starts[:2]:
-            self.evaluator.submit(configuration)
+        self._starts = tuple(dict.fromkeys(starts))
 
     def next_start(self) -> Configuration | None:
         """Return the start to look at next, unless a full measurement is due or time is short.
 
         What there is no time for remains a candidate.
         """
-        self.costs.refresh(self.evaluator.history)
-        if self._full_due or self.costs.in_looks > DESIGN_SHARE * self._left:
+        self.clock.refresh()
+        if self._full_due or self.costs.in_looks > DESIGN_SHARE * self.clock.left:
             return None
         pending = set(self.evaluator.pending)
         return next((c for c in self._starts if c not in pending and not self._reached(c)), None)
-
-    def priced(self, acquisition: ConstrainedImprovement) -> ConstrainedImprovement:
-        """Return the acquisition per second, for pipelines that are likely to end in time."""
-        self.costs.refresh(self.evaluator.history)
-        costs, model = self.costs, self._cost
-        parts = self.models.structure.parts(costs.z, costs.theta)
-        process = model.update(parts, costs.log_seconds)
-        assert model.warp is not None
-        # A measurement in parts ends by itself, at the latest when the first of them is done.
-        part = min(costs.limit, LONGEST_SHARE * self.seconds)
-        longest = min(self._left, self.models.data.problem.parts * part) / UNSURE
-        most = math.log(max(longest, 1e-3))
-        in_time = Chance(process, -np.inf, model.warped(most))
-        price = Price(process, self._power * model.warp.scale)
-        return replace(acquisition, chances=(*acquisition.chances, in_time, price))
 
     def for_new(self, acquisition: ConstrainedImprovement) -> ConstrainedImprovement:
         """Return the acquisition of pipelines yet unseen: they have to beat what looks promise, too."""
@@ -228,7 +184,7 @@ class MultiFidelity:
         What a look brings is by how much the *predicted* metric is likely to fall below the best.
         With the chance p that it does, the pipeline will be measured in full, too.
         """
-        full = self._log_seconds(parts)
+        full = self.clock.log_seconds(parts)
         look = np.logaddexp(full + log_cheaper, math.log(OVERHEAD))
         if acquisition.best is None:
             chance = np.full(len(full), 0.5)
@@ -244,7 +200,7 @@ class MultiFidelity:
             chance = ndtr((acquisition.best - mean) / np.maximum(told, 1e-12))
             worth = acquisition.value([(mean, told), *rest])
         saved = full - np.logaddexp(look, np.log(np.maximum(chance, LEAST_PROMOTED)) + full)
-        return np.asarray(worth + self._power * saved)
+        return np.asarray(worth + self.clock.power * saved)
 
     @property
     def _may_look(self) -> bool:
@@ -258,16 +214,6 @@ class MultiFidelity:
         return len(last) == LOOKS_IN_A_ROW and all(e.look for e in last)
 
     @property
-    def _left(self) -> float:
-        left = self.evaluator.seconds_left
-        return self.seconds if left is None else left
-
-    @property
-    def _power(self) -> float:
-        """Of the seconds in the price: at first each counts, at the end a measurement is one of few."""
-        return POWER * min(1.0, self._left / self.seconds)
-
-    @property
     def _looked(self) -> list[Configuration]:
         """Pipelines that were looked at and may be measured."""
         known, pending = self.evaluator.known, set(self.evaluator.pending)
@@ -279,19 +225,20 @@ class MultiFidelity:
         known = (s for s in self.shares if self.evaluator.known(configuration, s) is not None)
         return max(known, default=0.0)
 
-    def _log_seconds(self, parts: Sequence[Part]) -> Array:
-        """Return the logarithm of the seconds that full measurements are likely to take."""
-        process, warp = self._cost.process, self._cost.warp
-        assert process is not None
-        assert warp is not None
-        return process.predict_pipelines(parts)[0] * warp.scale + warp.shift
-
     def _encoded(
         self, configurations: Sequence[Configuration]
     ) -> tuple[list[Part], NDArray[np.intp], Array]:
         encode = self.models.data.problem.space.encode
         z, theta = (np.array(x) for x in zip(*map(encode, configurations), strict=True))
         return self.models.structure.parts(z, theta), z, theta
+
+
+def looks_pay(evaluator: Evaluator, shares: Sequence[float]) -> bool:
+    """Tell by what was measured so far whether there is time for so few pipelines that cheap looks at others pay."""
+    left = evaluator.seconds_left
+    if left is None or min(shares, default=1.0) > CHEAP:
+        return False
+    return left < ENOUGH * max((e.seconds for e in evaluator.history), default=math.inf)
 
 
 def _predicted(

@@ -110,7 +110,7 @@ class Costs(Encoded):
 
     @property
     def log_seconds(self) -> Array:
-        """The logarithms of the seconds."""
+        """The logarithms of the seconds, those of a suggestion among them."""
         return self._log_seconds.view[:, 0]
 
     def refresh(self, history: Sequence[Evaluation]) -> None:
@@ -129,5 +129,5 @@ class Costs(Encoded):
                 self._encode(evaluation)
                 # As if all rows had been used: models then learn how far from linear the time is.
                 share = self.expected_share(evaluation.configuration, evaluation.fidelity)
-                self._log_seconds.append(math.log(seconds / share))
+                self._log_seconds.append(math.log(seconds / share + OVERHEAD))
         self._read = len(history)

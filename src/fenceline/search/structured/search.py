@@ -14,8 +14,9 @@ from __future__ import annotations
 
 import math
 from collections import deque
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from itertools import islice
 
 import numpy as np
 from numpy.typing import NDArray
@@ -27,9 +28,11 @@ from fenceline.problem.starts import space_starts
 from fenceline.search.iterate import Iterate
 from fenceline.search.lagrangian import Scales, slack_bounds
 from fenceline.search.structured.acquisition import ConstrainedImprovement
+from fenceline.search.structured.clock import Clock
 from fenceline.search.structured.crowding import crowd
 from fenceline.search.structured.data import Data
-from fenceline.search.structured.fidelity import MultiFidelity
+from fenceline.search.structured.experience import Experience
+from fenceline.search.structured.fidelity import MultiFidelity, looks_pay
 from fenceline.search.structured.lattice import Lattice
 from fenceline.search.structured.models import Models
 from fenceline.search.structured.module_ascent import Search
@@ -92,26 +95,28 @@ class StructuredBO:
     ) -> Iterator[Iterate]:
         """Run until the evaluator says that the budget is spent."""
         data = Data(problem, evaluator)
-        seconds = evaluator.seconds_left if problem.fidelities else None
-        models = Models(
-            data, transform=self.transform, looks=seconds is not None, rescale=self.rescale
-        )
-        rows = None if seconds is None else MultiFidelity(models, seconds)
         starts = deque(
             c for c in problem.starts or space_starts(problem.space) if problem.allows(c)
         )
-        if rows is not None:
-            rows.begin(_design(problem, starts, len(starts), rng))
+        seconds = evaluator.seconds_left
+        looks = seconds is not None and bool(problem.fidelities)
+        looks = looks and self._looks_pay(problem, evaluator, starts, rng)
+        models = Models(data, transform=self.transform, looks=looks, rescale=self.rescale)
+        clock = None if seconds is None else Clock(models, seconds)
+        rows = None
+        if clock is not None and looks:
+            rows = MultiFidelity(models, clock, _design(problem, starts, len(starts), rng))
         else:
             for configuration in _design(problem, starts, _AT_ONCE, rng):
                 evaluator.submit(configuration)
+        experience = Experience(problem) if problem.expected else None
 
         t = 0
         while True:
             for _ in range(_PROPOSALS):
                 models.refresh()
                 with one_thread():
-                    configuration, fidelity = self._propose(models, rows, rng)
+                    configuration, fidelity = self._propose(models, clock, rows, experience, rng)
                 evaluator.submit(configuration, fidelity)
             if starts:
                 evaluator.submit(starts.popleft())
@@ -120,10 +125,25 @@ class StructuredBO:
                 yield _state(t, models)
             t += 1
 
+    @staticmethod
+    def _looks_pay(
+        problem: Problem,
+        evaluator: Evaluator,
+        starts: Sequence[Configuration],
+        rng: np.random.Generator,
+    ) -> bool:
+        """Measure something safe and the first start in full, so that there is an answer and their time is known."""
+        for configuration in (problem.allowed_near(problem.space.initial, rng), *islice(starts, 1)):
+            evaluator.submit(configuration)
+        evaluator.drain()
+        return looks_pay(evaluator, problem.fidelities)
+
     def _propose(
         self,
         models: Models,
+        clock: Clock | None,
         rows: MultiFidelity | None,
+        experience: Experience | None,
         rng: np.random.Generator,
     ) -> tuple[Configuration, float]:
         """Return the unmeasured configuration that promises most, and the share of rows for it."""
@@ -133,18 +153,23 @@ class StructuredBO:
             return start, rows.shares[0]
         if data.ok.any():
             cautious = len(evaluator.history) % _CAUTIOUS_EVERY == 0
-            # Where the budget is in seconds, `rows` sees to it that others get their turn.
-            avoided = crowd(data) if rows is None else None
+            # Where there are looks, `rows` sees to it that others get their turn.
+            alone = rows is None and (clock is None or not clock.ending)
+            avoided = crowd(data) if alone else None
             acquisition = ConstrainedImprovement.of(
                 models,
                 learn_failures=self.failures,
                 room=self.room if cautious else 0.0,
                 without=avoided,
             )
+            if experience is not None:
+                count = len(evaluator.history)
+                acquisition = experience.weigh(acquisition, models.structure, count)
             order = np.flatnonzero(data.ok)[data.best_first]
             z, theta = data.z[order], data.theta[order]
+            if clock is not None:
+                acquisition = clock.priced(acquisition)
             if rows is not None:
-                acquisition = rows.priced(acquisition)
                 z, theta = rows.best_known(acquisition, z, theta)
             searched = acquisition if rows is None else rows.for_new(acquisition)
             z, theta = with_other_shapes(problem, searched, models.structure, z, theta, rng)
@@ -161,16 +186,16 @@ class StructuredBO:
                 models.permission,
                 without=avoided,
             )
-            new = (
+            new = [
                 configuration
                 for configuration in (space.decode(c.z, c.theta) for c in found)
                 if evaluator.known(configuration) is None
                 and configuration not in evaluator.pending
                 and problem.allows(configuration)
-            )
-            if rows is not None and (chosen := rows.choose(acquisition, list(new))) is not None:
+            ]
+            if rows is not None and (chosen := rows.choose(acquisition, new)) is not None:
                 return chosen
-            for configuration in new:
+            for configuration in new if clock is None else clock.in_time_first(new):
                 return configuration, 1.0
         return _anything_new(problem, evaluator, rng), 1.0
 
