@@ -22,8 +22,8 @@ Y = (rng.random(400) < 0.3).astype(int)
 GROUP = np.arange(400) % 2
 
 
-def option(objective, se=0.0, merit=0.0):
-    candidate = Candidate(("a",), {}, 1.0, spreads={"loss": Spread(se)})
+def option(objective, se=0.0, merit=0.0, name="a"):
+    candidate = Candidate((name,), {}, 1.0, spreads={"loss": Spread(se)})
     return Option(candidate, objective, 1.0, {}, None, merit)
 
 
@@ -37,8 +37,18 @@ def test_certainty_may_not_cost_more_than_two_thirds_of_what_the_best_gains():
 
 
 def test_what_beats_a_dummy_by_less_than_its_error_is_of_no_use():
-    assert kept([option(0.45, se=0.04), option(0.46, se=0.05)], dummy=0.5) == [0.45]
+    best = option(0.4, se=0.01)
+    assert kept([best, option(0.41, se=0.08), option(0.42, se=0.09)], dummy=0.5) == [0.4, 0.41]
     assert kept([option(0.5), option(0.6)], dummy=0.5) == []
+
+
+def test_nothing_is_of_use_where_chance_may_have_made_the_best():
+    # One pipeline may be sqrt(2 ln 2) = 1.2 errors ahead, the best of ten 2.4, the best of twenty 2.7.
+    assert kept([option(0.4, se=0.08)], dummy=0.5) == [0.4]
+    assert kept([option(0.4, se=0.09)], dummy=0.5) == []
+    many = [option(0.4, se=0.039, name=str(i)) for i in range(20)]
+    assert kept(many[:10], dummy=0.5) == [0.4] * 10
+    assert kept(many, dummy=0.5) == []
 
 
 def test_where_no_dummy_is_inside_everything_is_of_use():

@@ -22,6 +22,11 @@ KEPT = 1 / 3
 """How much of what the best inside the fence gains over a dummy certainty may not cost.
 
 A nearest neighbour with a balanced accuracy of 0.51 was certified where 0.68 was to be had."""
+CHANCE = 0.5
+"""How often the best of many pipelines at its best threshold may seem better than a dummy where nothing can be learnt.
+
+Balanced accuracy with 15 evaluations of 400 rows, 16 tables each: pure noise passed on all with one error to
+spare, on 7 with .5, 6 with .2, 5 with .05; a weak signal (AUROC .6) was refused on 2, 4 and 7."""
 
 
 def useful(options: Sequence[Option], problem: Problem, dummy: float) -> list[Option]:
@@ -46,13 +51,28 @@ def useful(options: Sequence[Option], problem: Problem, dummy: float) -> list[Op
         losses = [option.objective for option in options]
         return _with_gains(options, 2 * max(losses) - min(losses))
     enough = _kept(min(option.objective for option in options), dummy)
+    best = min(options, key=lambda option: option.objective)
+    if best.objective + _luck(options) * _error(best, problem) >= dummy:
+        return []
     found = [
         option
         for option in options
-        if option.objective <= enough
-        and option.objective + (option.candidate.error(problem.objective) or 0.0) < dummy
+        if option.objective <= enough and option.objective + _error(option, problem) < dummy
     ]
     return _with_gains(found, dummy)
+
+
+def _luck(options: Sequence[Option]) -> float:
+    """Return how many errors the best of some pipelines may be ahead by chance alone.
+
+    A normal score without meaning is k errors ahead with a probability of at most exp(-k**2 / 2), and so is,
+    at even rates, the balanced accuracy of its best threshold (Kolmogorov and Smirnov).
+    """
+    return math.sqrt(2 * math.log(len({option.pipeline for option in options}) / CHANCE))
+
+
+def _error(option: Option, problem: Problem) -> float:
+    return option.candidate.error(problem.objective) or 0.0
 
 
 def _with_gains(options: Sequence[Option], dummy: float) -> list[Option]:
