@@ -44,7 +44,7 @@ FILE = {
         entry(start("HistGradientBoosting"), [350, 250, 300], encoder="onehot"),
         entry(start("HistGradientBoosting", max_iter=20), [400, 400, 400], latency_us=1.0),
         entry(start("ExtraTrees"), [300, 0, 300], latency_us=80.0, single_us=9e3, size_mb=20.0),
-        entry(start("KNeighbors"), [0, 600, 600], latency_us=300.0),
+        entry(start("KNeighbors"), [150, 600, 600], latency_us=300.0),
     ],
 }
 
