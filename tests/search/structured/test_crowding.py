@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 
 import fenceline as fl
+from fenceline.problem.measurement import Spread
 from fenceline.problems import decoy
 from fenceline.search.structured.crowding import CROWD, EVERY, Crowd, crowd
 from fenceline.search.structured.data import Data
@@ -16,18 +17,24 @@ N = 3 * CROWD
 class Evaluator:
     """A history that a test writes."""
 
-    def __init__(self, algorithms, losses):
+    def __init__(self, algorithms, losses, error=None):
         self.pending = []
+        spreads = {} if error is None else {"f": Spread(error)}
         self.history = [
             fl.Evaluation(
-                SPACE.configuration({"m": (name, {"x": k / 1000})}), {"f": loss}, loss, 0.0, "ok"
+                SPACE.configuration({"m": (name, {"x": k / 1000})}),
+                {"f": loss},
+                loss,
+                0.0,
+                "ok",
+                spreads=spreads,
             )
             for k, (name, loss) in enumerate(zip(algorithms, losses, strict=True))
         ]
 
 
-def crowd_of(algorithms, losses):
-    data = Data(PROBLEM, Evaluator(algorithms, losses))
+def crowd_of(algorithms, losses, error=None):
+    data = Data(PROBLEM, Evaluator(algorithms, losses, error))
     data.refresh()
     return crowd(data)
 
@@ -38,7 +45,7 @@ LOSSES = np.array([0.5, 0.4, 0.1] + [0.1] * (N - 3))
 
 def test_an_algorithm_that_has_most_evaluations_and_gains_nothing_is_avoided():
     assert N % EVERY == 0
-    assert crowd_of(STUCK, LOSSES) == Crowd(0, 0)
+    assert crowd_of(STUCK, LOSSES) == Crowd(0, (0,))
 
 
 def test_only_every_so_often():
@@ -54,7 +61,22 @@ def test_an_algorithm_that_gains_is_left_alone():
 def test_last_digits_are_no_gain():
     falling = LOSSES.copy()
     falling[-3] -= 1e-5
-    assert crowd_of(STUCK, falling) == Crowd(0, 0)
+    assert crowd_of(STUCK, falling) == Crowd(0, (0,))
+
+
+def test_what_is_less_than_the_noise_is_no_gain():
+    falling = LOSSES.copy()
+    falling[-3] -= 0.02
+    assert crowd_of(STUCK, falling, error=0.05) is None
+    assert crowd_of(STUCK, falling, error=0.1) == Crowd(0, (0,))
+
+
+def test_what_was_tuned_for_long_is_avoided_as_well_until_all_were():
+    tuned = "c" + "b" * CROWD + "a" * (N - CROWD - 1)
+    losses = np.array([0.5] + [0.4] * CROWD + [0.1] * (N - CROWD - 1))
+    assert crowd_of(tuned, losses) == Crowd(0, (0, 1))
+    both = "b" * CROWD + "a" * (N - CROWD)
+    assert crowd_of(both, [*losses[1:].tolist(), 0.1]) == Crowd(0, (0,))
 
 
 def test_where_evaluations_are_spread_nothing_is_avoided():

@@ -165,7 +165,7 @@ def test_after_a_climb_no_module_alone_can_do_better():
 
 def test_a_search_without_an_algorithm_proposes_others_only():
     acquisition, structure, z, theta = learned(LEVELS, wavy, 25)
-    crowd = Crowd(1, int(z[0, 1]))
+    crowd = Crowd(1, (int(z[0, 1]),))
     elsewhere = ~crowd.includes(z)
     found = Search()(
         acquisition,
@@ -176,4 +176,4 @@ def test_a_search_without_an_algorithm_proposes_others_only():
         np.random.default_rng(0),
         without=crowd,
     )
-    assert all(candidate.z[1] != crowd.algorithm for candidate in found)
+    assert all(candidate.z[1] not in crowd.algorithms for candidate in found)

@@ -174,7 +174,7 @@ class ConstrainedImprovement:
             How many typical errors, of those that feasibility leaves out, to stay inside the fence;
             at most one more than some pipeline is known to.
         without : Crowd, optional
-            An algorithm that is not to dominate the model of the objective.
+            Algorithms that are not to dominate the model of the objective.
         """
         data = models.data
         room = data.within_reach(room)

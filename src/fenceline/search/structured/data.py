@@ -32,6 +32,7 @@ class Data:
         self._loss = Rows(1)
         self._excess = Rows(len(constraints))
         self._soft = Rows(len(constraints))
+        self._loss_error = Rows(1)
         self._equal = np.array([c.equality for c in constraints], dtype=np.bool_)
         self._tolerances = np.array([c.tolerance for c in constraints])
         self._scales = np.array([c.scale for c in constraints])
@@ -118,6 +119,12 @@ class Data:
         soft = self._soft.view
         return np.median(soft, axis=0) if soft.size else np.zeros(soft.shape[1])
 
+    @property
+    def typical_loss_error(self) -> float:
+        """The median of the errors of f; 0 where they are not known."""
+        errors = self._loss_error.view
+        return float(np.median(errors)) if errors.size else 0.0
+
     def within_reach(self, room: float) -> float:
         """Return how many errors to stay inside: at most one more than any pipeline is known to."""
         if not room or not self.problem.constraints:
@@ -150,16 +157,27 @@ class Data:
         self._ok.append(evaluation.ok)
         if evaluation.ok:
             row = self._rows[evaluation.configuration] = len(self.loss)
-            for rows in (self._loss, self._excess, self._soft):
+            for rows in (self._loss, self._loss_error, self._excess, self._soft):
                 rows.append(0.0)
             self._measured(row, evaluation)
 
     def _measured(self, row: int, evaluation: Evaluation) -> None:
         """Write down, or replace, what is known of a pipeline."""
         self._loss.view[row] = evaluation.objective
+        self._loss_error.view[row] = _error(evaluation, self.problem.objective)
         for m, c in enumerate(self.problem.constraints):
             value, error = evaluation.metrics[c.metric], evaluation.errors.get(c.metric)
             self._excess.view[row, m] = c.excess(value, error or 0.0)
             # The errors that feasibility leaves out, those of a score over folds for example.
-            spread = evaluation.spreads.get(c.metric) if error is None else None
-            self._soft.view[row, m] = (spread and spread.error) or 0.0
+            self._soft.view[row, m] = _spread(evaluation, c.metric) if error is None else 0.0
+
+
+def _error(evaluation: Evaluation, metric: str) -> float:
+    """Return the error of a metric, of repeated readings or of folds; 0 where neither is known."""
+    error = evaluation.errors.get(metric)
+    return _spread(evaluation, metric) if error is None else error
+
+
+def _spread(evaluation: Evaluation, metric: str) -> float:
+    spread = evaluation.spreads.get(metric)
+    return (spread and spread.error) or 0.0

@@ -88,9 +88,9 @@ class Models:
         return True
 
     def fit_without_crowd(self, crowd: Crowd) -> SharedProcess:
-        """Return a process of the objective that one algorithm does not dominate.
+        """Return a process of the objective that crowded algorithms do not dominate.
 
-        It learns from as many evaluations of that algorithm as of all others together.
+        It learns from as many evaluations of these as of all others together.
         """
         crowded = crowd.includes(self.data.z[self.data.ok])
         inside, outside = np.flatnonzero(crowded), np.flatnonzero(~crowded)

@@ -64,7 +64,7 @@ class Search:
     ) -> list[Maximiser]:
         """Return promising pipelines, best first; `z` and `theta` hold what is known, best first.
 
-        An algorithm that they are to do without is in none of these, either.
+        Algorithms that they are to do without are in none of these, either.
         """
         climb = Climb(acquisition, structure, rng, allows)
         modules = structure.space.modules
@@ -92,7 +92,7 @@ class Search:
                 [elite_theta, theta[best_known], np.repeat(drawn, count, axis=0), near_theta]
             )
             if without is not None and i == without.module:
-                others = algorithm != without.algorithm
+                others = ~np.isin(algorithm, without.algorithms)
                 algorithm, rows = algorithm[others], rows[others]
             pools.append(climb.pool(i, algorithm, rows))
         starts = np.arange(min(self.starts, len(elite_z)))
