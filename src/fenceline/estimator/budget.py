@@ -18,8 +18,9 @@ RESERVED_SECONDS, RESERVED_PER_ROW = 1.0, 2e-4
 """... and how much of it a table of some rows needs: four pipelines on 8,000 rows took 1.5 s."""
 VOTES_SHARE = 0.15
 """How much of the budget several fits of the model may take at its end, where such fits vote."""
-LONGEST_SHARE, LONGEST_FLOOR = 0.25, 5.0
-"""How much of the search, but at least how many seconds, one pipeline may take to be measured ..."""
+LONGEST_SHARE, LONGEST_FLOOR, LONGEST_MOST = 0.25, 5.0, 0.5
+"""How much of the search, but at least how many seconds, one pipeline may take to be measured; of a very
+short search no more than the last ..."""
 FOLDS_SHARE = 0.7
 """... and how much of that its folds: one may take longer than those before it."""
 
@@ -64,7 +65,9 @@ class Budget:
         left = ENSEMBLE_SHARE * seconds if estimator.ensemble else reserve(seconds, certified_rows)
         limits = estimator.limits
         if limits is None and isinstance(estimator.engine, str | None):  # others have their own
-            limits = Limits(seconds=max(LONGEST_FLOOR, LONGEST_SHARE * (seconds - left)))
+            searched = seconds - left
+            floor = min(LONGEST_FLOOR, LONGEST_MOST * searched)
+            limits = Limits(seconds=max(floor, LONGEST_SHARE * searched))
         return cls(evaluations, seconds - left, deadline, limits, inspection, left)
 
     @property

@@ -97,6 +97,15 @@ class TestAPortfolio:
         assert first(seconds=0.3) == "LightGBM"
         assert first(seconds=5.0) == "HistGradientBoosting"
 
+    def test_begins_with_one_that_stops_by_itself_where_rows_are_far_more_than_were_learnt_from(
+        self, monkeypatch
+    ):
+        fixed = entry(start("HistGradientBoosting", max_iter=200, early_stopping=False), [0, 0, 0])
+        file = {**FILE, "pipelines": [*FILE["pipelines"], fixed]}
+        monkeypatch.setattr(module, "learnt", lambda task: from_dict(file))
+        assert models(portfolio(SPACE, "binary", rows=5_000))[0] == "HistGradientBoosting200"
+        assert models(portfolio(SPACE, "binary", rows=7_000))[0] == "HistGradientBoosting300"
+
     def test_is_another_when_a_table_is_left_out(self):
         assert models(portfolio(SPACE, "binary", ["meta/b"]))[1] == "KNeighbors"
         assert models(portfolio(SPACE, "binary", ["b"]))[1] == "KNeighbors"

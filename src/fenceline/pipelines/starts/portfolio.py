@@ -27,10 +27,12 @@ MOST = 24
 """Pipelines of a portfolio."""
 _BOOSTERS = frozenset({"HistGradientBoosting", "LightGBM", "XGBoost"})
 """One of them comes first, if it is likely to be inside the fence: rarely far from the best ..."""
-_DEARER = 0.01
+_DEARER = 0.02
 """... the one that was best elsewhere; one that takes twice as long must have had so much less regret ..."""
 _NEAR = 4
 """... on tables of about as many rows: to this power, their weights leave out the others."""
+_BEYOND = 3.0
+"""Where rows are so many times those of the largest table, only boosters that stop by themselves come first."""
 _SHRUNK = 0.1
 """How far a regret is drawn to the mean of its pipeline: what won on one table may have had luck.
 
@@ -163,7 +165,10 @@ def portfolio(
     weights = known.weights(rows)
     near = weights**_NEAR
     expected = known.regret[numbers] @ (near / near.sum())
-    first = _first_booster(found, chances, costs, expected)
+    likely = chances >= _LIKELY
+    if rows > _BEYOND * max(known.rows):
+        likely &= np.array([_stops(c) for c in found])
+    first = _first_booster(found, likely, costs, expected)
     regret = (1 - _SHRUNK) * known.regret + _SHRUNK * (known.regret @ weights)[:, None]
     begun = regret[initial] if initial is not None else np.ones(len(known.tables))
     order = greedy(regret[numbers], chances, seconds, begun, weights, first, most)
@@ -239,18 +244,23 @@ def _admitted(space: Space, known: Learnt) -> dict[Configuration, int]:
 
 def _first_booster(
     found: Sequence[Configuration],
-    chances: NDArray[np.float64],
+    likely: NDArray[np.bool_],
     costs: NDArray[np.float64],
     regret: NDArray[np.float64],
 ) -> list[int]:
     """Return which of some pipelines comes first: the best booster for the time that it takes."""
-    likely = [
+    boosters = [
         i
         for i, configuration in enumerate(found)
-        if chances[i] >= _LIKELY and any(c.algorithm in _BOOSTERS for c in configuration.values())
+        if likely[i] and any(c.algorithm in _BOOSTERS for c in configuration.values())
     ]
     priced = regret + _DEARER * np.log2(np.maximum(costs, 1e-3))
-    return sorted(likely, key=lambda i: float(priced[i]))[:1]
+    return sorted(boosters, key=lambda i: float(priced[i]))[:1]
+
+
+def _stops(configuration: Configuration) -> bool:
+    """Tell whether a booster finds out by itself how many trees are right for as many rows."""
+    return any(bool(choice.params.get("early_stopping")) for choice in configuration.values())
 
 
 def _reweighed(space: Space, found: Sequence[Configuration]) -> list[Configuration]:
