@@ -132,11 +132,14 @@ class EngineFaultSuite:
         deeds = ["hold the GIL", *["sleep"] * (engine.workers - 1), "square", "sleep"]
         for ticket, deed in enumerate(deeds):
             engine.submit(ticket, Errand(deed, ticket, str(tmp_path)))
-        assert engine.next(0.3) is None
+        # A scheduler may let the good one begin before one that was handed over earlier.
+        early = engine.next(0.3)
+        done = {} if early is None else dict([early])
+        assert set(done) <= {deeds.index("square")}
         *running, queued = (ticket for ticket, deed in enumerate(deeds) if deed != "square")
         for ticket in (queued, *running):
             engine.cancel(ticket)
-        outcomes = collect(engine, len(deeds))
+        outcomes = done | collect(engine, len(deeds) - len(done))
         assert outcomes.pop(len(deeds) - 2).value == (len(deeds) - 2) ** 2
         assert {outcome.status for outcome in outcomes.values()} == {"cancelled"}
 
