@@ -15,6 +15,7 @@ from sklearn.base import BaseEstimator, ClassifierMixin
 
 from fenceline import metrics
 from fenceline.certificate.certify import certify
+from fenceline.certificate.control import Control
 from fenceline.certificate.sequence import Option
 from fenceline.metrics import Table, Trial
 from fenceline.metrics.metric import PipelineMetric, Reading
@@ -126,6 +127,13 @@ class Says(ClassifierMixin, BaseEstimator):  # type: ignore[misc] # scikit-learn
     def __init__(self, microseconds: float = 1.0) -> None:
         self.microseconds = microseconds
 
+    def fit(self, X: Any, y: Any) -> Says:
+        """Learn nothing."""
+        return self
+
+    def __sklearn_is_fitted__(self) -> bool:
+        return True
+
     def predict(self, X: Any) -> NDArray[np.intp]:
         """Return the first column as decisions."""
         return (np.asarray(X)[:, 0] > 0).astype(int)
@@ -218,6 +226,8 @@ class Rows:
     candidates: int = 12
     flattery: float = 0.0
     unseen: int = 800
+    control: bool = False
+    """Whether one more model, of the same common luck, tells how lucky the unseen rows are."""
 
     def draw(self, rng: np.random.Generator) -> Found:
         """Draw one search."""
@@ -230,7 +240,7 @@ class Rows:
             for part in parts
         ]
         room = np.sort(rng.uniform(*self.rooms, self.candidates))
-        values = [_value(part, room) for part in parts]
+        values = [_value(part, np.append(room, [0.0] * self.control)) for part in parts]
         searched = self._trials(rng, TIMES * self.unseen, values)
         unseen = self._trials(rng, self.unseen, values)
         known = {part.constraint.metric: part.metric for part in parts}
@@ -245,11 +255,17 @@ class Rows:
             for i in range(self.candidates)
         ]
 
+        controls: list[Control | None] = [None] * len(parts)
+        if self.control:
+            told = zip(searched[-1], unseen[-1], strict=True)
+            controls = [Control([one], [other]) for one, other in told]
+
         def passes(option: Option, risk: float) -> bool:
-            trials = unseen[option.pipeline[0]]
+            tests = zip(unseen[option.pipeline[0]], constraints, controls, strict=True)
             return all(
-                certify(trial, [c], known, confidence=1 - risk).status == "certified"
-                for trial, c in zip(trials, constraints, strict=True)
+                certify(trial, [c], known, confidence=1 - risk, control=control).status
+                == "certified"
+                for trial, c, control in tests
             )
 
         def true_room(option: Option) -> float:
@@ -272,10 +288,10 @@ class Rows:
     ) -> list[list[Trial]]:
         """Return for each candidate one trial for each quantity, all on the same rows."""
         y, g = np.arange(rows) % 2, np.arange(rows) // 2 % 2
-        trials: list[list[Trial]] = [[] for _ in range(self.candidates)]
+        trials: list[list[Trial]] = [[] for _ in values[0]]
         for name, true in zip(self.quantities, values, strict=True):
-            scores = QUANTITIES[name].scores(true, _noise(rng, rows, self.candidates), y, g)
-            for i in range(self.candidates):
+            scores = QUANTITIES[name].scores(true, _noise(rng, rows, len(true)), y, g)
+            for i in range(len(true)):
                 table = Table(scores[:, [i]], y, "binary", {"g": g})
                 trials[i].append(Trial(Says(float(true[i])), table, np.arange(rows)))
         return trials
@@ -439,10 +455,17 @@ _SINGLE: tuple[Cell, ...] = tuple(
         ("just outside", _EDGE, 3.0),
     )
 )
+_CONTROLLED: tuple[Cell, ...] = tuple(
+    Rows(f"{name}, {word}, with a control", (name,), rooms, flattery=flattery, control=True)
+    for name in QUANTITIES
+    if name != "latency"
+    for word, rooms, flattery in (("roomy", _ROOMY, 0.0), ("just outside", _EDGE, 3.0))
+)
 _STRENGTHS = (1.0, 1.2, 1.4, 1.6, 1.8)
 _MANY = ("rate", "gap of rates", "AUROC", "latency")
 ROWS: tuple[Cell, ...] = (
     *_SINGLE,
+    *_CONTROLLED,
     Rows("2 constraints (rates), tight", ("rate", "rare rate"), _TIGHT),
     Rows("4 constraints (rate, gap, AUROC, latency), roomy", _MANY, _ROOMY),
     Rows("4 constraints (rate, gap, AUROC, latency), tight", _MANY, _TIGHT),

@@ -16,6 +16,7 @@ from fenceline.certificate.terms import Terms
 from fenceline.errors import MeasurementError
 from fenceline.estimator.fence import objective_metric
 from fenceline.metrics import Table, Trial
+from fenceline.pipelines.cross_validation import CrossValidation
 from fenceline.pipelines.ensemble import Candidate
 from fenceline.problem.parameter import Real
 from fenceline.problem.problem import Problem
@@ -312,11 +313,25 @@ def test_a_first_pipeline_that_fails_for_want_of_time_says_why():
         FencelineClassifier(space=here, seconds=1e-3, cv=2).fit(X, Y)
 
 
+def room(unseen, fence=FENCE, table=Fits.table, **settings):
+    known = {fence.metric: metrics.as_metric(fence)} | Fits.metrics
+    measure = CrossValidation(table, known)
+    problem = Problem(space(Algorithm("GaussianNB")), lambda c: {}, "loss", [fence])
+    rows = np.arange(120), np.arange(unseen)
+    return search_room(Terms(problem, measure, *rows, 0.95, math.inf, **settings))
+
+
 def test_a_search_leaves_the_room_that_its_certificate_needs():
-    problem = Problem(space(Algorithm("GaussianNB")), lambda c: {}, "loss", [FENCE])
-    search, unseen = np.arange(120), np.arange(40)
-    room = search_room(problem, search, unseen, 0.95, joint=False)
-    assert room == pytest.approx((1.645 + 0.6) * math.sqrt(3), rel=1e-3)
-    assert search_room(problem, search, unseen[:10], 0.95, joint=False) > room
-    assert search_room(problem, search, unseen, 0.95, joint=True) > room
-    assert search_room(problem, search, unseen[:0], 0.95, joint=False) is None
+    assert room(40) == pytest.approx((1.645 + 0.6) * math.sqrt(3), rel=1e-3)
+    assert room(10) > room(40)
+    assert room(40, joint=True) > room(40)
+    assert room(0) is None
+
+
+def test_where_a_control_takes_luck_out_of_tests_a_search_needs_less_room():
+    rate = metrics.false_positive_rate() <= 0.3
+    assert room(40, rate) == pytest.approx(math.sqrt(1 - 0.6 * 0.75) * room(40))
+    # Unseen rows that are other rows tell of other luck, and weighted rows have no plain rates.
+    assert room(40, rate, alike=False) == room(40)
+    assert room(40, rate, Table(X, Y, "binary", weights=np.ones(len(Y)))) == room(40)
+    assert room(40, rate, joint=True) == room(40, joint=True)

@@ -12,10 +12,10 @@ from fenceline.pipelines.ensemble import Candidate
 REACH = 1.645
 
 
-def option(objective, room, pipeline=None, seconds=0.0, log_odds=None, merit=0.0):
+def option(objective, room, pipeline=None, seconds=0.0, log_odds=None, merit=0.0, gain=0.0):
     name = objective if pipeline is None else pipeline
     candidate = Candidate((name,), {}, seconds)
-    return Option(candidate, objective, room, {}, log_odds, merit)
+    return Option(candidate, objective, room, {}, log_odds, merit, gain)
 
 
 def sequence(*options, **settings):
@@ -38,6 +38,15 @@ def test_the_best_comes_alone_if_it_has_all_the_room_that_a_start_needs():
 
 def test_where_none_has_the_room_to_start_with_the_one_with_most_comes_first():
     assert sequence(option(0, 0.1), option(1, 1.2), option(2, 1.1)) == [1, 0]
+
+
+def test_what_is_hardly_safer_and_gains_far_less_is_not_tested_first():
+    # If the first fails nothing is certified: the weak one would cost as much as it protects.
+    weak, good = option(0.30, 2.30, gain=0.20), option(0.02, 2.25, gain=0.48)
+    assert sequence(weak, good) == [0.02]
+    # What is far safer, or gains nearly as much, stays.
+    assert sequence(option(0.30, 4.0, gain=0.20), good) == [0.30, 0.02]
+    assert sequence(option(0.04, 2.30, gain=0.46), good) == [0.04, 0.02]
 
 
 def test_what_is_no_better_than_a_safer_one_is_left_out():

@@ -91,6 +91,18 @@ def test_bounded_scores_are_taken_from_one_and_others_change_sign(trial):
     assert metrics.loss("neg_log_loss").value(trial) == pytest.approx(-log_loss)
 
 
+class Says(ClassifierMixin, BaseEstimator):
+    """Ranks by the first column."""
+
+    classes_ = np.array([0, 1])
+
+    def predict(self, X):
+        return (np.asarray(X)[:, 0] > 0).astype(int)
+
+    def decision_function(self, X):
+        return np.asarray(X)[:, 0]
+
+
 def test_the_gap_is_the_largest_difference_of_group_scores(trial):
     risk = trial.pipeline.predict_proba(trial.X)[:, 1]
     band = trial.table.groups["band"][trial.rows]
@@ -98,6 +110,24 @@ def test_the_gap_is_the_largest_difference_of_group_scores(trial):
     scores = [roc_auc_score(true[band == b], risk[band == b]) for b in ("old", "young")]
     gap = metrics.score_gap("roc_auc", group="band")
     assert gap.value(trial) == pytest.approx(abs(scores[0] - scores[1]))
+
+
+def test_the_variance_of_an_auroc_is_known_from_its_rows():
+    rng = np.random.default_rng(0)
+    n, draws = 400, 300
+    group, y = np.arange(n) % 2, np.arange(n) // 2 % 2
+    gap = metrics.score_gap("roc_auc", group="g")
+    found, known = [], []
+    for _ in range(draws):
+        X = (rng.normal(size=n) + y * np.where(group, 1.5, 0.5))[:, None]
+        one = Trial(Says(), Table(X, y, "binary", {"g": group}), np.arange(n))
+        reading = gap.read(one)
+        found.append(reading.parts)
+        known.append(reading.variances)
+    assert np.mean(known, axis=0) == pytest.approx(np.var(found, axis=0), rel=0.25)
+    weighted = Table(X, y, "binary", {"g": group}, weights=np.ones(n))
+    assert gap.read(Trial(Says(), weighted, np.arange(n))).variances is None
+    assert metrics.score_gap("f1", group="g").read(one).variances is None
 
 
 def test_scores_of_a_regression_use_the_numbers_themselves():

@@ -12,14 +12,14 @@ import math
 import time
 from collections.abc import Sequence
 from itertools import permutations
-from typing import TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy import stats
-from scipy.special import expit, logit
 
-from fenceline.certificate.auroc import delong, ranked_rows
+from fenceline.certificate.control import Control
+from fenceline.certificate.parts import parts_of
+from fenceline.certificate.shares import Bounds, on_logit_scale
 from fenceline.metrics.custom import Custom
 from fenceline.metrics.metric import Parts, PipelineMetric
 from fenceline.metrics.scores import Loss
@@ -33,9 +33,6 @@ FEWEST_RESAMPLES = 10
 LATENCY_FREEDOM = 3
 """Degrees of freedom of a latency's standard error, which comes from four stretches of time."""
 
-Bounds: TypeAlias = tuple[float, float, float]
-"""A value, and bounds below and above it that each fail with at most the given risk."""
-
 
 def risk_of_each(confidence: float, statements: int) -> float:
     """Return how often each statement may be wrong if all are to hold with the confidence (Bonferroni)."""
@@ -48,6 +45,7 @@ def interval(
     risk: float,
     rng: np.random.Generator,
     until: float = math.inf,
+    control: Control | None = None,
 ) -> Bounds:
     """Return a metric's value on a trial, with a lower and an upper bound.
 
@@ -63,16 +61,24 @@ def interval(
         Of the resampling.
     until : float
         Of :func:`time.monotonic`, from when on rows are drawn no more often than is needed.
+    control : Control, optional
+        Whose luck on these rows is known, and taken out as far as the pipeline shares it.
     """
     if isinstance(metric, Loss):
-        value, low, high = interval(metric.of, trial, risk, rng, until)
+        value, low, high = interval(metric.of, trial, risk, rng, until, control)
         return metric.bounded - value, metric.bounded - high, metric.bounded - low
     reading = metric.read(trial)
     value = metric.combine(reading.parts)
     if metric.resource:
         reach = float(stats.t.ppf(1 - risk, LATENCY_FREEDOM)) * reading.error
         return value, value - reach, value + reach
-    parts = _part_bounds(metric, trial, reading.parts, risk, rng, until)
+    if (known := parts_of(metric, trial)) is not None:
+        if control is not None:
+            known = control.without_its_luck(metric, trial, known)
+        value = metric.combine(np.array([part.value for part in known]))
+        parts = [part.bounds(risk, metric.contrast == "gap") for part in known]
+    else:
+        parts = _drawn_bounds(metric, trial, reading.parts, risk, rng, until)
     if metric.contrast == "none":
         return parts[0]
     if metric.contrast == "worst":
@@ -113,7 +119,7 @@ def _ratio(a: Bounds, b: Bounds) -> tuple[float, float]:
     return math.exp(low), math.exp(high)
 
 
-def _part_bounds(
+def _drawn_bounds(
     metric: PipelineMetric,
     trial: Trial,
     parts: Parts,
@@ -121,14 +127,6 @@ def _part_bounds(
     rng: np.random.Generator,
     until: float,
 ) -> list[Bounds]:
-    rates = metric.rates(trial)
-    if rates is not None:
-        # Exact ends are wider than they need be where two of them meet in a difference.
-        bound = _wilson if metric.contrast == "gap" else exact_rate
-        return [bound(events, cases, risk) for events, cases in rates]
-    if (ranked := ranked_rows(metric, trial)) is not None:
-        found = zip(parts.tolist(), (delong(trial, at) for at in ranked), strict=True)
-        return [_on_logit_scale(part, error, size, size - 1, risk) for part, (error, size) in found]
     cells = _cells(metric, trial)
     smallest = min(_size(cell, trial.weights) for cell in cells)
     drawn = _resampled(metric, trial, cells, rng, until)
@@ -137,34 +135,9 @@ def _part_bounds(
     freedom = len(drawn) - 1
     known = zip(parts.tolist(), errors.tolist(), strict=True)
     if metric.unit:
-        return [_on_logit_scale(part, error, smallest, freedom, risk) for part, error in known]
+        return [on_logit_scale(part, error, smallest, freedom, risk) for part, error in known]
     t = float(stats.t.ppf(1 - risk, freedom))
     return [(part, part - t * error, part + t * error) for part, error in known]
-
-
-def _on_logit_scale(part: float, error: float, size: int, freedom: int, risk: float) -> Bounds:
-    """Return Student's bounds of a score between 0 and 1."""
-    if not error > 0 or not 0 < part < 1:
-        # However often rows are drawn, a score of 1 stays 1: bounded as a rate of the smallest cell.
-        return exact_rate(round(part * size), size, risk)
-    reach = float(stats.t.ppf(1 - risk, freedom)) * error / (part * (1 - part))
-    return part, float(expit(logit(part) - reach)), float(expit(logit(part) + reach))
-
-
-def _wilson(events: int, cases: int, risk: float) -> Bounds:
-    """Return Wilson's bounds of a rate."""
-    rate, square = events / cases, float(stats.norm.ppf(1 - risk)) ** 2
-    centre = rate + square / (2 * cases)
-    half = math.sqrt(square * (rate * (1 - rate) / cases + square / (4 * cases**2)))
-    low, high = ((centre + side * half) / (1 + square / cases) for side in (-1, 1))
-    return rate, max(0.0, low), min(1.0, high)
-
-
-def exact_rate(events: float, cases: float, risk: float) -> Bounds:
-    """Return Clopper and Pearson's bounds of a rate."""
-    low = stats.beta.ppf(risk, events, cases - events + 1) if events else 0.0
-    high = stats.beta.ppf(1 - risk, events + 1, cases - events) if events < cases else 1.0
-    return events / cases, float(low), float(high)
 
 
 def _resampled(

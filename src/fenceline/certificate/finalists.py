@@ -11,14 +11,14 @@ from functools import cached_property
 from statistics import NormalDist
 from typing import Literal, TypeAlias
 
+from fenceline.certificate.control import error_left
 from fenceline.certificate.refits import GRACE_SECONDS, Finalist, Fitted, Refits
 from fenceline.certificate.selection import LOOKS, Selection
 from fenceline.certificate.sequence import Option
-from fenceline.certificate.terms import Terms, risk_of_test
+from fenceline.certificate.terms import Terms
 from fenceline.certificate.usefulness import dummy_objective, useful
 from fenceline.errors import MeasurementError
 from fenceline.evaluation import Outcome
-from fenceline.metrics.trial import Rows
 from fenceline.pipelines.cross_validation import CrossValidation
 from fenceline.pipelines.ensemble import Candidate, assemble
 from fenceline.problem.configuration import Configuration
@@ -188,18 +188,18 @@ class Delivered:
     finalists: tuple[Finalist, ...]
 
 
-def search_room(
-    problem: Problem, search: Rows, unseen: Rows, confidence: float, joint: bool
-) -> float | None:
+def search_room(terms: Terms) -> float | None:
     """Return the standard errors of the folds that a search has to keep from a bound for a certificate.
 
     As far as a test reaches, and a little more: then seven in ten pass. None if there is nothing to
     certify, or nothing to certify it on.
     """
-    if not unseen.size or not problem.constraints:
+    search, unseen = terms.search.size, terms.unseen.size
+    if not unseen or not terms.problem.constraints:
         return None
-    reach = NormalDist().inv_cdf(1 - risk_of_test(problem, confidence, joint))
-    return (reach + SPARE) * math.sqrt(search.size / unseen.size)
+    reach = NormalDist().inv_cdf(1 - terms.risk)
+    left = error_left(search, unseen) if terms.controlled else 1.0
+    return left * (reach + SPARE) * math.sqrt(search / unseen)
 
 
 def _plain(candidate: Candidate, problem: Problem) -> Option:

@@ -6,6 +6,7 @@ import traceback
 import warnings
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
+from functools import cached_property
 from statistics import NormalDist
 from types import MappingProxyType
 
@@ -17,6 +18,7 @@ from fenceline.certificate.certify import (
     certify,
     uncertified,
 )
+from fenceline.certificate.control import Control
 from fenceline.certificate.sequence import Option
 from fenceline.certificate.terms import Terms
 from fenceline.certificate.usefulness import KEPT
@@ -281,11 +283,20 @@ class Refits:
                     joint=self.terms.joint,
                     random_state=self.terms.measure.random_state,
                     until=self.terms.deadline + GRACE_SECONDS,
+                    control=self._control,
                 )
         except Exception as problem:
             # A metric may not be defined on few rows, for want of a group, say.
             reason = traceback.format_exception_only(problem)[-1].strip()
             return self._unchecked(option, f"unseen rows could not be measured ({reason})")
+
+    @cached_property
+    def _control(self) -> Control | None:
+        """What tells how lucky the unseen rows are; None where they are other rows, or tell of no rate or AUROC."""
+        terms = self.terms
+        if not terms.controlled:
+            return None
+        return Control.fit(terms.measure, terms.search, terms.unseen, terms.deadline)
 
     def _unchecked(
         self, option: Option, reason: str, needs: Mapping[str, float] = MappingProxyType({})

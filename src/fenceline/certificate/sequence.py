@@ -10,6 +10,7 @@ come from the rows of the search alone.
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
+from statistics import NormalDist
 
 import numpy as np
 
@@ -164,7 +165,26 @@ def _by_distance(options: Sequence[Option], reach: float) -> list[Option]:
         chosen.setdefault(id(best), best)
     ordered = sorted(chosen.values(), key=lambda o: -o.room)
     # What is no better than a safer one has nothing to add.
-    return ordered[:1] + [b for a, b in pairwise(ordered) if b.worth < a.worth]
+    ordered = ordered[:1] + [b for a, b in pairwise(ordered) if b.worth < a.worth]
+    return ordered[_best_start(ordered, reach) :]
+
+
+def _best_start(ordered: Sequence[Option], reach: float) -> int:
+    """Return the place from which tests promise most: what they are likely to end with, times the chance of the first.
+
+    Where none has much room the safest may be little safer than one that gains far more: on a table
+    a loss of .30 was tested first, and failed, where one of .02 had a twentieth of an error less room.
+    """
+    found: list[float] = []
+    chances = [NormalDist().cdf(option.room - reach) for option in ordered]
+    likely, following = 0.0, 0.0
+    for option, chance in zip(reversed(ordered), reversed(chances), strict=True):
+        # Errors on the same rows are alike: between independent and the same.
+        passes = (following + min(1.0, following / chance)) / 2 if chance else 0.0
+        likely = (1 - passes) * option.gain + passes * likely
+        found.append(likely * chance**2)
+        following = chance
+    return int(np.argmax(found[::-1]))
 
 
 def _safer_thresholds(start: Option, options: Sequence[Option]) -> list[Option]:

@@ -3,6 +3,7 @@
 from dataclasses import dataclass
 
 from fenceline.certificate.bounds import risk_of_each
+from fenceline.certificate.parts import of_shares
 from fenceline.metrics.trial import Rows
 from fenceline.pipelines.cross_validation import CrossValidation
 from fenceline.problem.problem import Problem
@@ -44,12 +45,14 @@ class Terms:
     alike: bool = True
 
     @property
+    def controlled(self) -> bool:
+        """Whether a control takes luck out of tests: not where all bounds are to hold together, and exactly."""
+        bounded = (self.measure.metrics[c.metric] for c in self.problem.constraints)
+        alike = self.alike and not self.joint and self.measure.table.weights is None
+        return alike and any(map(of_shares, bounded))
+
+    @property
     def risk(self) -> float:
-        """How often one test may be wrong."""
-        return risk_of_test(self.problem, self.confidence, self.joint)
-
-
-def risk_of_test(problem: Problem, confidence: float, joint: bool) -> float:
-    """Return how often one test may be wrong: the full risk, or its share where bounds hold together."""
-    statements = len(problem.constraints) * JOINT_CANDIDATES if joint else 1
-    return risk_of_each(confidence, statements)
+        """How often one test may be wrong: the full risk, or its share where bounds hold together."""
+        statements = len(self.problem.constraints) * JOINT_CANDIDATES if self.joint else 1
+        return risk_of_each(self.confidence, statements)

@@ -2,6 +2,7 @@
 
 import warnings
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any, Literal, Self
 
@@ -166,13 +167,13 @@ class FencelineEstimator(CallbackSupportMixin, BaseEstimator):  # type: ignore[m
         votes = False if self.ensemble else self.fold_votes
         measure = task.measure(rows.search, budget, votes=votes)
         problem = task.problem(measure)
-        room = search_room(problem, *rows, self.confidence, self.joint)
+        deadline, alike = budget.deadline, task.draws_unseen
+        terms = Terms(problem, measure, *rows, self.confidence, deadline, self.joint, alike)
         announcer = Announcer(self, X, y, sample_weight)
-        self.result_ = search(self, problem, measure, budget, room, announcer)
+        self.result_ = search(self, problem, measure, budget, search_room(terms), announcer)
 
         whole = fitting(measure, table, rows.search, votes, self.result_.best)
-        deadline, alike = budget.deadline, task.draws_unseen
-        terms = Terms(problem, whole, *rows, self.confidence, deadline, self.joint, alike)
+        terms = replace(terms, measure=whole)
         delivery = Delivery(terms, self.prefer)
         self.result_, candidates = delivery.candidates(self.result_, measure, self.ensemble or 0)
         if not candidates:

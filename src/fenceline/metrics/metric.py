@@ -22,6 +22,9 @@ Contrast: TypeAlias = Literal["none", "gap", "ratio", "worst"]
 """One part as it is, the largest minus the smallest, the smallest divided by the largest, or the smallest."""
 
 
+Cases: TypeAlias = tuple[Rows, NDArray[np.bool_]]
+"""The positions of the rows that a rate is about, and which of them are its events."""
+
 REACH = 2.5
 """Standard errors at which pairs of groups are weighed against each other.
 
@@ -190,4 +193,13 @@ class PipelineMetric(Metric, ABC):
 
     def rates(self, trial: Trial) -> list[tuple[int, int]] | None:
         """Return events and cases of every part if all are plain, unweighted rates: for exact bounds."""
+        known = self.cases(trial)
+        return None if known is None else [(int(np.sum(e)), rows.size) for rows, e in known]
+
+    def cases(self, trial: Trial) -> list[Cases] | None:
+        """Return the rows of every part and its events, if all parts are plain, unweighted rates."""
+        return None
+
+    def ranked(self, trial: Trial) -> list[Rows] | None:
+        """Return the rows of every part, if all parts are unweighted AUROCs of two classes."""
         return None

@@ -4,11 +4,10 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 import numpy as np
-from numpy.typing import NDArray
 
 from fenceline.errors import MeasurementError
 from fenceline.metrics.decisions import Floats, Sweep, confusion, rate
-from fenceline.metrics.metric import Parts, PipelineMetric
+from fenceline.metrics.metric import Cases, Parts, PipelineMetric
 from fenceline.metrics.trial import Rows, Task, Trial
 
 
@@ -41,12 +40,9 @@ class ErrorRate(PipelineMetric):
         cases, wrong = self._errors(trial, at)
         return np.array([trial.share(wrong, cases)])
 
-    def rates(self, trial: Trial) -> list[tuple[int, int]] | None:
-        """Return the errors and the rows of the class."""
-        if trial.weights is not None:
-            return None
-        cases, wrong = self._errors(trial, None)
-        return [(int(wrong.sum()), cases.size)]
+    def cases(self, trial: Trial) -> list[Cases] | None:
+        """Return the rows of the class, and its errors."""
+        return [self._errors(trial, None)] if trial.weights is None else None
 
     def sweep(self, trial: Trial, cuts: Floats) -> Sweep:
         """Return the rate at many thresholds."""
@@ -54,7 +50,7 @@ class ErrorRate(PipelineMetric):
         wrong, right = (n.fn, n.tp) if self.truth else (n.fp, n.tn)
         return Sweep(*rate(wrong, wrong + right))
 
-    def _errors(self, trial: Trial, at: Rows | None) -> tuple[Rows, NDArray[np.bool_]]:
+    def _errors(self, trial: Trial, at: Rows | None) -> Cases:
         """Return the rows of the class, and which of them are taken for the other."""
         at = np.arange(len(trial.rows)) if at is None else at
         cases = at[trial.target[at] == self.truth]

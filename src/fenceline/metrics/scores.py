@@ -9,12 +9,12 @@ from scipy import sparse
 
 from fenceline.errors import DefinitionError, MeasurementError
 from fenceline.metrics.decisions import Floats, Sweep, confusion, score_sweep
-from fenceline.metrics.metric import Parts, PipelineMetric
+from fenceline.metrics.metric import Cases, Parts, PipelineMetric
 from fenceline.metrics.names import error_name, natural
 from fenceline.metrics.ranges import Range
 from fenceline.metrics.scorer_traits import decides, is_unit, scorer_name, scorer_range, weighable
 from fenceline.metrics.scorers import is_scorer, scorer_object
-from fenceline.metrics.scoring import scored
+from fenceline.metrics.scoring import right, scored
 from fenceline.metrics.trial import Grouping, Rows, Trial
 from fenceline.problem.objective import bounded
 
@@ -58,12 +58,15 @@ class Score(PipelineMetric):
         """Whether the scorer takes weights."""
         return weighable(self.scorer)
 
-    def rates(self, trial: Trial) -> list[tuple[int, int]] | None:
-        """Return the rows that are right, if the score is the share of them."""
-        if self.scorer != "accuracy" or trial.weights is not None:
-            return None
-        right = trial.answers.predict(np.arange(len(trial.rows))) == trial.target
-        return [(int(right.sum()), right.size)]
+    def cases(self, trial: Trial) -> list[Cases] | None:
+        """Return the rows that the score is a share of, and those that are right."""
+        found = right(self.scorer, trial, np.arange(len(trial.rows)))
+        return None if found is None else [found]
+
+    def ranked(self, trial: Trial) -> list[Rows] | None:
+        """Return all rows, if the score is an AUROC of two classes."""
+        plain = trial.weights is None and trial.table.task == "binary"
+        return [np.arange(len(trial.rows))] if plain and self.scorer == "roc_auc" else None
 
     def sweep(self, trial: Trial, cuts: Floats) -> Sweep | None:
         """Return the score at many thresholds."""

@@ -4,6 +4,7 @@ import math
 import warnings
 
 import numpy as np
+from numpy.typing import NDArray
 from sklearn.exceptions import UndefinedMetricWarning
 from sklearn.metrics import get_scorer, log_loss
 
@@ -24,6 +25,22 @@ def scored(scorer: str, trial: Trial, at: Rows | None = None) -> float:
         reason = " They are all of one class." if seen == 1 else ""
         raise MeasurementError(f"{scorer} is not defined on these {len(at)} rows.{reason}")
     return value
+
+
+def right(scorer: str, trial: Trial, at: Rows) -> tuple[Rows, NDArray[np.bool_]] | None:
+    """Return the rows that a score is a share of, and which of them are right; None if it is no plain share."""
+    binary = trial.table.task == "binary"
+    if trial.weights is not None or not (scorer == "accuracy" or (binary and scorer in _SHARES)):
+        return None
+    predicted = trial.answers.predict(at)
+    if scorer in _SHARES:
+        among = (trial.target[at] if scorer == "recall" else predicted) == 1
+        at, predicted = at[among], predicted[among]
+    return (at, predicted == trial.target[at]) if at.size else None
+
+
+_SHARES = ("recall", "precision")
+"""Of the positives, and of those that are predicted positive."""
 
 
 def _by_scorer(scorer: str, trial: Trial, at: Rows) -> float:

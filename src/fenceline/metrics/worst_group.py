@@ -13,7 +13,6 @@ from fenceline.metrics.names import error_name
 from fenceline.metrics.ranges import Range
 from fenceline.metrics.scorer_traits import scorer_name, scorer_range
 from fenceline.metrics.scores import Loss
-from fenceline.metrics.trial import Trial
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -27,14 +26,6 @@ class WorstGroup(ScoreGap):
     def range(self) -> Range:
         """That of the score."""
         return scorer_range(self.scorer)
-
-    def rates(self, trial: Trial) -> list[tuple[int, int]] | None:
-        """Return the rows of each group that are right, if the score is the share of them."""
-        if self.scorer != "accuracy" or trial.weights is not None:
-            return None
-        groups = [rows for _, rows in self._by_group(trial, None)]
-        right = [trial.answers.predict(rows) == trial.target[rows] for rows in groups]
-        return [(int(one.sum()), one.size) for one in right]
 
     def combine(self, parts: Parts) -> float:
         """Return the worst group's score."""

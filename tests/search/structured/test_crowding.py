@@ -6,7 +6,7 @@ import pytest
 import fenceline as fl
 from fenceline.problem.measurement import Spread
 from fenceline.problems import decoy
-from fenceline.search.structured.crowding import CROWD, EVERY, Crowd, crowd
+from fenceline.search.structured.crowding import CROWD, Crowd, crowd
 from fenceline.search.structured.data import Data
 
 SPACE = fl.Space([fl.Module("m", [fl.Algorithm(n, {"x": fl.Real(0, 1)}) for n in "abc"])])
@@ -44,12 +44,7 @@ LOSSES = np.array([0.5, 0.4, 0.1] + [0.1] * (N - 3))
 
 
 def test_an_algorithm_that_has_most_evaluations_and_gains_nothing_is_avoided():
-    assert N % EVERY == 0
     assert crowd_of(STUCK, LOSSES) == Crowd(0, (0,))
-
-
-def test_only_every_so_often():
-    assert crowd_of(STUCK[:-1], LOSSES[:-1]) is None
 
 
 def test_an_algorithm_that_gains_is_left_alone():

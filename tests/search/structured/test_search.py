@@ -134,3 +134,20 @@ def test_where_errors_of_a_constraint_are_known_some_proposals_leave_room_for_th
     aloof = [e.metrics["gap"] for e in result.evaluations[10:] if e.metrics["gap"] < 4.2]
     assert (len(aloof) >= 4) == (error > 0)
     assert not error or max(x for x in aloof if x <= 4.1) > 4.05
+
+
+def test_what_leaves_room_may_be_what_a_crowd_uses():
+    def measure(configuration):
+        choice = configuration["m"]
+        x = choice.params["x"]
+        return {"loss": (10.0 - x) ** 2 + 60.0 * (choice.algorithm == "b"), "gap": x, "gap/se": 0.2}
+
+    line = fl.Space([fl.Module("m", [fl.Algorithm(n, {"x": fl.Real(0.0, 10.0)}) for n in "ab"])])
+    result = fl.minimize(
+        fl.Problem(line, measure, constraints=["gap <= 5"]), evaluations=60, seed=0
+    )
+    late = [e.configuration["m"] for e in result.evaluations[36:]]
+    # By then one in three is made elsewhere, and another, not the same one, is 4.5 errors inside.
+    assert sum(choice.algorithm == "b" for choice in late) >= 4
+    aloof = [choice for choice in late if choice.params["x"] < 4.2]
+    assert sum(choice.algorithm == "a" for choice in aloof) >= 4

@@ -7,7 +7,7 @@ from typing import Literal, TypeAlias, TypedDict
 import numpy as np
 from numpy.typing import NDArray
 
-from fenceline.certificate.bounds import exact_rate
+from fenceline.certificate.shares import exact_rate
 from fenceline.metrics.trial import Rows, Task, Trial
 
 FORMAT = 1

@@ -19,8 +19,6 @@ Array = NDArray[np.float64]
 
 CROWD, MOST = 12, 9
 """An algorithm is crowded that had so many of the last measurements."""
-EVERY = 3
-"""One proposal in so many is made elsewhere."""
 GAIN = 0.001
 """Of what lies between the best and the typical algorithm: less is no gain. With .01 the search left
 artificial problems that it was still improving on: regret at 150 was 2.4 times that without."""
@@ -47,7 +45,7 @@ def crowd(data: Data) -> Crowd | None:
     to see a crowd, until all have: the second best would else have all that is measured elsewhere.
     """
     n = len(data.z)
-    if n < 2 * CROWD or n % EVERY:
+    if n < 2 * CROWD:
         return None
     at = np.flatnonzero(data.ok)
     feasible = data.feasible()
@@ -70,4 +68,5 @@ def crowd(data: Data) -> Crowd | None:
             tuned = {crowded, *np.flatnonzero(np.bincount(data.z[:, i]) >= CROWD).tolist()}
             others = set(chosen.tolist()) - tuned
             crowds.append(Crowd(i, tuple(sorted(tuned)) if others else (crowded,)))
-    return crowds[n // EVERY % len(crowds)] if crowds else None
+    # Asked at every third proposal, so that n alone might always give the same of three.
+    return crowds[n // 3 % len(crowds)] if crowds else None
