@@ -99,6 +99,20 @@ def test_bounds_are_wrong_no_more_often_than_they_may_be(metric):
     assert wrong <= 0.05 * runs + 3 * math.sqrt(runs * 0.05 * 0.95)
 
 
+def test_a_certificate_says_whose_luck_it_left_out():
+    trial, control = pair(np.random.default_rng(0))
+    metric = metrics.score("roc_auc")
+    known = {metric.name: metric}
+    assert str(certify(trial, [metric >= 0.5], known)).startswith(
+        "certified, at 95% confidence on 600 unseen rows: every constraint holds"
+    )
+    certificate = certify(trial, [metric >= 0.5], known, control=control)
+    assert certificate.compared == SEARCHED
+    assert str(certificate).startswith(
+        "certified, at 95% confidence on 600 unseen rows, whose luck is told by 2400 others: every"
+    )
+
+
 def test_a_control_that_has_nothing_in_common_changes_next_to_nothing():
     rng = np.random.default_rng(2)
     for metric in METRICS:

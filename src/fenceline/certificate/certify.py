@@ -86,13 +86,21 @@ class Certificate:
     earlier: int = 0
     """How many certificates the same rows have given before, as far as that is known."""
     compared: int = 0
-    """Rows of the search that told how lucky the unseen ones are; 0 if none did."""
+    """Rows of the search that told how lucky the unseen ones are, by a control; 0 if none did."""
 
     @property
     def reach(self) -> float:
         """How many standard errors each bound lies from its value, for a normal error."""
         statements = len(self.checks) * self.candidates if self.joint else 1
         return NormalDist().inv_cdf(1 - risk_of_each(self.confidence, statements))
+
+    @property
+    def basis(self) -> str:
+        """What it rests on, in words; empty where nothing was measured."""
+        if not self.rows:
+            return ""
+        found = f"at {self.confidence:.0%} confidence on {self.rows} unseen rows"
+        return f"{found}, whose luck is told by {self.compared} others" if self.compared else found
 
     @property
     def status(self) -> Verdict:
@@ -108,7 +116,7 @@ class Certificate:
 
     def __str__(self) -> str:
         word = "feasible (not certified)" if self.status == "feasible" else self.status
-        head = f"{word}, at {self.confidence:.0%} confidence on {self.rows} unseen rows"
+        head = f"{word}, {self.basis}"
         if self.status == "certified":
             head += ": all bounds hold together" if self.joint else ": every constraint holds"
         if self.reason:

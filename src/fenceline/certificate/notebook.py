@@ -67,6 +67,4 @@ def _title(status: str) -> str:
 
 
 def _facts(certificate: Certificate) -> str:
-    if not certificate.rows:
-        return ""
-    return f"at {certificate.confidence:.0%} confidence on {certificate.rows:,} unseen rows"
+    return certificate.basis

@@ -188,9 +188,9 @@ def certificate_of(record: Mapping[str, Any]) -> "Certificate | None":
         for check in record["checks"]
     )
     rest = {name: record[name] for name in ("confidence", "rows", "candidates", "reason")}
-    return Certificate(
-        checks, **rest, joint=record.get("joint", False), earlier=record.get("earlier", 0)
-    )
+    # What older records lack.
+    rest |= {name: record.get(name, 0) for name in ("earlier", "compared")}
+    return Certificate(checks, **rest, joint=record.get("joint", False))
 
 
 def plain(thing: Any) -> Any:

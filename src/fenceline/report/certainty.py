@@ -27,6 +27,11 @@ def meaning(certificate: "Certificate") -> Iterator[str]:
     else:
         yield f"Each bound holds with {sure} confidence by itself."
         yield "More rows would narrow the error; a looser bound would be certified sooner."
+    if certificate.compared:
+        yield (
+            "Rates and rankings are those of the unseen rows, less the luck that the model shares there "
+            f"with a plain booster; how lucky that is, {certificate.compared:,} rows of the search tell."
+        )
 
 
 def price_of_certainty(subject: Subject) -> str:
