@@ -13,8 +13,6 @@ import numpy as np
 from scipy import stats
 
 from fenceline.certificate.bounds import LATENCY_FREEDOM
-from fenceline.certificate.control import error_left
-from fenceline.certificate.parts import of_shares
 from fenceline.certificate.sequence import Option
 from fenceline.metrics.metric import PipelineMetric
 from fenceline.pipelines.ensemble import Candidate
@@ -44,8 +42,6 @@ class Rooms:
         luck too small.
     growth : mapping of str to float
         How much time, size or memory grows when a pipeline is fitted on all rows.
-    controlled : bool
-        Whether a control takes luck out of tests.
     """
 
     problem: Problem
@@ -54,7 +50,6 @@ class Rooms:
     risk: float
     typical: Mapping[str, float]
     growth: Growth = field(default_factory=dict)
-    controlled: bool = False
 
     @property
     def reach(self) -> float:
@@ -100,12 +95,8 @@ class Rooms:
             # The clock's error does not depend on rows; few stretches of time make it uncertain.
             return float(stats.t.ppf(1 - self.risk, LATENCY_FREEDOM)) / self.reach
         searched, unseen = self.rows
-        if not unseen:
-            return 1.0
-        left = 1.0
-        if self.controlled and of_shares(self.metrics[name]):
-            left = error_left(searched, unseen)
-        return left * math.sqrt(searched / unseen)
+        # What a control will leave of it is not known before a test, and a start is to be safe.
+        return math.sqrt(searched / unseen) if unseen else 1.0
 
 
 def options(candidate: Candidate, rooms: Rooms, most_folds: float = 1.0) -> list[Option]:

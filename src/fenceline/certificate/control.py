@@ -64,10 +64,10 @@ class Control:
             Of :func:`time.monotonic`: no fold is begun that is likely to end later.
         """
         measure = replace(measure, votes=1)
-        rng = np.random.default_rng(measure.random_state)
-        folds = cut(
-            measure.table.take(search), measure.metrics.values(), FOLDS, measure.random_state
-        )
+        table = replace(measure.table, X=np.empty((len(measure.table.y), 0)))  # none is looked at
+        metrics, seed = measure.metrics.values(), measure.random_state
+        folds = cut(table.take(search), metrics, FOLDS, seed)
+        rng = np.random.default_rng(seed)
         searched: list[Trial] = []
         longest = 0.0
         with warnings.catch_warnings(), one_thread(None):

@@ -148,7 +148,6 @@ class Selection:
             terms.risk,
             typical_errors(terms.problem, candidates),
             growth,
-            terms.controlled,
         )
         most = max((c.folds or 1 for c in candidates), default=1)
         return [option for c in candidates for option in options(c, rooms, most)]
