@@ -296,7 +296,10 @@ class Refits:
         terms = self.terms
         if not terms.controlled:
             return None
-        return Control.fit(terms.measure, terms.search, terms.unseen, terms.deadline)
+        try:
+            return Control.fit(terms.measure, terms.search, terms.unseen, terms.deadline)
+        except Exception:
+            return None  # what a booster cannot learn from is certified without
 
     def _unchecked(
         self, option: Option, reason: str, needs: Mapping[str, float] = MappingProxyType({})
