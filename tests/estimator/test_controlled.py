@@ -27,7 +27,7 @@ def test_the_rows_of_the_search_tell_how_lucky_the_unseen_ones_are():
 
 @pytest.mark.parametrize(
     "settings",
-    [{"joint": True}, {"unseen": range(400, 600)}, {"weights": np.ones(len(Y))}],
+    [{"joint": True}, {"unseen": list(range(400, 600))}, {"weights": np.ones(len(Y))}],
     ids=["bounds that are exact", "rows of its own", "weights"],
 )
 def test_where_luck_cannot_be_told_a_certificate_has_the_unseen_rows_alone(settings):
