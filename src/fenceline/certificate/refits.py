@@ -10,6 +10,9 @@ from functools import cached_property
 from statistics import NormalDist
 from types import MappingProxyType
 
+from scipy import stats
+
+from fenceline.certificate.bounds import LATENCY_FREEDOM
 from fenceline.certificate.certify import (
     TOO_FEW_ROWS,
     VERDICTS,
@@ -37,7 +40,7 @@ GRACE_SECONDS = 5.0
 """How long after the budget a second candidate may still be fitted, and errors estimated with full care.
 
 The first candidate may take what it takes."""
-OUTGROWN = "fitted on all rows of the search it needs more than its bound allows"
+OUTGROWN = "fitted on all rows of the search it needs more than its bound allows, or may do so"
 _INTERRUPTED = "interrupted before it was measured"
 
 
@@ -143,7 +146,7 @@ class Refits:
     growth: dict[str, float] = field(default_factory=dict)
     """How many times what it needed in the folds a pipeline needed on all rows, by resource."""
     outgrown: bool = False
-    """Whether the last that was tested is beyond a bound on time, size or memory, now that it is fitted on all rows."""
+    """Whether the last that was tested may be beyond a bound on time, size or memory, now that it is fitted on all rows."""
     _trials: dict[Members, Trial | None] = field(default_factory=dict)
 
     def certified(self, option: Option) -> bool | None:
@@ -157,7 +160,8 @@ class Refits:
             return None
         option = _as_it_decides(option, trial)
         self.tried.append(Fitted(option, trial, self._unchecked(option, _INTERRUPTED)))
-        needs = self._needs(trial)
+        reach = float(stats.t.ppf(1 - self.terms.risk, LATENCY_FREEDOM))
+        needs = self._needs(trial, reach if self.terms.unseen.size else 0.0)
         self.outgrown = self._outgrown(option, needs)
         certificate = self._certificate(option, trial, needs)
         if self.outgrown and certificate is not None:
@@ -255,14 +259,22 @@ class Refits:
                     self.growth[name] = max(self.growth.get(name, 1.0), now / before)
         return beyond
 
-    def _needs(self, trial: Trial) -> dict[str, float]:
-        """Return what a pipeline needs, as far as it is bounded: whatever one fit tells without a label."""
+    def _needs(self, trial: Trial, reach: float = 0.0) -> dict[str, float]:
+        """Return what a pipeline needs, as far as it is bounded: whatever one fit tells without a label.
+
+        Some errors of the clock above what was read, so that a test is not begun that the clock would
+        fail: a failure ends all tests, and no label told so.
+        """
         if not len(trial.rows):  # No label counts here, so rows that were seen will do.
             trial = Trial(trial.pipeline, trial.table, self.terms.search, trial.train_seconds)
         bounded = {
             c.metric: self.terms.measure.metrics[c.metric] for c in self.terms.problem.constraints
         }
-        return {name: metric.value(trial) for name, metric in bounded.items() if metric.resource}
+        readings = {name: m.read(trial) for name, m in bounded.items() if m.resource}
+        return {
+            name: bounded[name].combine(read.parts) + (reach * read.error if read.error > 0 else 0)
+            for name, read in readings.items()
+        }
 
     def _certificate(
         self, option: Option, trial: Trial, needs: Mapping[str, float]
