@@ -173,7 +173,7 @@ def _best_start(ordered: Sequence[Option], reach: float) -> int:
     """Return the place from which tests promise most: what they are likely to end with, times the chance of the first.
 
     Where none has much room the safest may be little safer than one that gains far more: on a table
-    a loss of .30 was tested first, and failed, where one of .02 had a twentieth of an error less room.
+    a loss of .30 was tested first, and failed, so that one of .02 was never tested.
     """
     found: list[float] = []
     chances = [NormalDist().cdf(option.room - reach) for option in ordered]
