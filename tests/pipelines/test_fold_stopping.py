@@ -9,7 +9,7 @@ from sklearn.datasets import make_classification
 
 from fenceline import ADMM, Problem, metrics, minimize
 from fenceline.baselines import RandomSearch
-from fenceline.evaluation.incumbent import BLOCKS, Incumbent
+from fenceline.evaluation.incumbent import Incumbent
 from fenceline.metrics import Table
 from fenceline.metrics.metric import Reading
 from fenceline.metrics.trial import Trial
@@ -48,7 +48,7 @@ def measuring(*given, constraints=(), folds=5):
 
 def rival(*folds, parts=()):
     whole = {"loss": float(np.mean(folds))}
-    return Incumbent("loss", whole, {"loss": Spread(None, folds)}, {BLOCKS: parts})
+    return Incumbent("loss", whole, {"loss": Spread(None, folds)}, parts)
 
 
 def incumbent(measured, objective=LOSS.name):

@@ -77,27 +77,3 @@ def test_a_stored_curve_is_thinned_but_keeps_the_chosen_threshold_and_even_odds(
     assert {float(f"{x:.4g}") for x in log_odds[[0, -1]]} <= set(stored.log_odds.tolist())
     assert np.isnan(stored.values["rate"]).any()
     assert np.nanmax(stored.values["rate"]) == 0.1235
-
-
-def test_with_room_a_curve_shows_what_can_be_had_so_far_inside_and_what_deciding_nothing_costs():
-    fence = [metric("rate") <= 0.3, metric("other") <= 1.0]
-    at_the_fence = curve().with_room("loss", fence, 0.0)
-    assert at_the_fence.metrics == {"loss": 0.1, "rate": 0.3}
-    inside = curve().with_room("loss", fence, 2.0)
-    assert inside.metrics == {"loss": 0.3, "rate": 0.1}
-    assert inside.rooms == {"rate": pytest.approx(0.1)}
-    assert inside.idle == 0.5  # of everybody, and of nobody
-
-
-def test_of_an_objective_that_only_ranks_it_is_not_known_what_deciding_nothing_costs():
-    values = {"balanced_accuracy": np.array([0.5, 0.6, 0.7, 0.8, 0.5]), "rate": LOG_ODDS}
-    assert np.isnan(curve(values=values).with_room("loss(roc_auc)", [], 1.0).idle)
-
-
-def test_a_stored_curve_keeps_more_than_one_threshold_and_what_lies_next_to_it():
-    log_odds = np.linspace(-3, 3, 171)
-    wide = {"loss": np.linspace(0, 1, 171), "rate": np.linspace(1, 0, 171)}
-    stored = ThresholdCurve(log_odds, np.linspace(1, 0, 171), wide, wide).thinned(40, 130)
-    assert len(stored.log_odds) <= KEPT
-    for at in (40, 130):
-        assert set(log_odds[at - 5 : at + 6].tolist()) <= set(stored.log_odds.tolist())

@@ -1,7 +1,6 @@
 """The computed threshold: brute force finds no better one, and what is delivered decides as measured."""
 
 import json
-from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -245,23 +244,6 @@ def test_a_pipeline_that_may_yet_turn_out_inside_is_measured_in_full():
     folds = {name: Spread(None, tuple(part - 0.005 for part in full.spreads[name].parts))}
     rival = Incumbent(name, full.metrics | {name: full[name] - 0.005}, folds)
     assert measure(LOGIT, incumbent=rival)["folds"] == 3
-
-
-def test_a_pipeline_that_loses_less_with_room_than_the_best_is_measured_in_full():
-    fence = metrics.false_positive_rate() <= 0.4
-    name = "loss(balanced_accuracy)"
-    measure = measuring(metrics.loss("balanced_accuracy"), fence)
-    full = measure(LOGIT)
-    folds = {name: Spread(None, (0.01, 0.011, 0.012))}
-    values = full.metrics | {name: 0.011}
-    # A little inside the fence the incumbent is worth next to nothing.
-    curve = ThresholdCurve.from_dict(full.details["curve"])
-    near = curve.values[fence.metric] > 0.35
-    steep = {**curve.values, name: np.where(near, values[name], 0.5)}
-    details = {"curve": replace(curve, values=steep).to_dict()}
-    rival = Incumbent(name, values, folds, details)
-    assert measure(LOGIT, incumbent=rival)["folds"] < 3
-    assert replace(measure, room=3.0)(LOGIT, incumbent=rival)["folds"] == 3
 
 
 def test_errors_of_rates_follow_from_the_number_of_rows_unless_folds_differ_too_much():

@@ -146,25 +146,6 @@ class TestAProblem:
         problem = Problem(here, measure, allowed=forbid({"model": "knn"}))
         assert all(c["model"].algorithm != "knn" for c in measured(problem, 6))
 
-    def test_fills_in_what_is_best_where_starts_know_nothing(self):
-        def by_scaler(configuration):
-            return {"loss": 0.1 if configuration["scaler"].algorithm == "none" else 0.9}
-
-        here = space()
-        silent = here.initial["scaler"]
-        said = [
-            here.configuration({"scaler": scaler, "model": ("knn", {"k": k, "p": 1})})
-            for scaler, k in ((silent, 1), ("none", 2), (silent, 3), (silent, 4))
-        ]
-        found = measured(Problem(here, by_scaler, starts=said, open_modules=["scaler"]), 5)
-        assert [c["scaler"].algorithm for c in found] == ["robust"] * 2 + ["none"] * 3
-        assert [c["model"].params["k"] for c in found[1:]] == [1, 2, 3, 4]
-        assert measured(Problem(here, by_scaler, starts=said), 5)[1:] == said
-
-    def test_refuses_to_fill_in_a_module_that_it_has_not(self):
-        with pytest.raises(DefinitionError, match=r"'scalar'.*Did you mean 'scaler'"):
-            Problem(space(), measure, open_modules=["scalar"])
-
     def test_with_other_starts_is_another_run(self, tmp_path):
         here = space()
         bayes = here.configuration({"scaler": "none", "model": "bayes"})

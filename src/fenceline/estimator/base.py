@@ -166,15 +166,11 @@ class FencelineEstimator(CallbackSupportMixin, BaseEstimator):  # type: ignore[m
         # Pipelines that vote with each other do not vote with themselves.
         votes = False if self.ensemble else self.fold_votes
         measure = task.measure(rows.search, budget, votes=votes)
+        problem = task.problem(measure)
         deadline, alike = budget.deadline, task.draws_unseen
-        terms = Terms(
-            task.problem(measure), measure, *rows, self.confidence, deadline, self.joint, alike
-        )
-        room = search_room(terms)
-        measure = replace(measure, room=room or 0.0)
-        terms = replace(terms, problem=task.problem(measure), measure=measure)
+        terms = Terms(problem, measure, *rows, self.confidence, deadline, self.joint, alike)
         announcer = Announcer(self, X, y, sample_weight)
-        self.result_ = search(self, terms.problem, measure, budget, room, announcer)
+        self.result_ = search(self, problem, measure, budget, search_room(terms), announcer)
 
         whole = fitting(measure, table, rows.search, votes, self.result_.best)
         terms = replace(terms, measure=whole)

@@ -141,7 +141,6 @@ class LearningTask:
             self.objective,
             self.constraints,
             starts=self.starts,
-            open_modules=[m.name for m in self.space.modules if m.name == emphasis.MODULE],
             expected=self.expected,
         )
 

@@ -23,21 +23,15 @@ class Incumbent:
     """All that was measured of it."""
     spreads: Mapping[str, Spread] = field(default_factory=dict)
     """How they differ between the parts that they were measured in."""
-    details: Mapping[str, Any] = field(default_factory=dict)
-    """What its measurement brought beside its numbers."""
-
-    @property
-    def blocks(self) -> Sequence[Sequence[float]]:
-        """The objective in small parts of each fold, where that was read."""
-        found: Sequence[Sequence[float]] = self.details.get(BLOCKS, ())
-        return found
+    blocks: Sequence[Sequence[float]] = ()
+    """The objective in parts of each of these, where that was read."""
 
     @classmethod
     def of(cls, best: Evaluation | None, objective: str) -> "Incumbent | None":
         """Return what a measurement needs to know; None as long as nothing feasible is known."""
         if best is None:
             return None
-        return cls(objective, best.metrics, best.spreads, best.details)
+        return cls(objective, best.metrics, best.spreads, best.details.get(BLOCKS, ()))
 
 
 @dataclass(frozen=True, slots=True)

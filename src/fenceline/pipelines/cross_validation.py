@@ -1,6 +1,5 @@
 """Cross-validated measurement of one configuration: what a run calls for every pipeline."""
 
-import math
 import time
 import warnings
 from collections.abc import Mapping, Sequence
@@ -25,10 +24,9 @@ from fenceline.pipelines.fold_readings import THRESHOLD, FoldReadings
 from fenceline.pipelines.folds import cut, strata
 from fenceline.pipelines.spaces.operators import Setting
 from fenceline.pipelines.subsets import MOST_VALIDATION_ROWS, shares, subset
-from fenceline.pipelines.threshold_curve import ThresholdCurve
 from fenceline.problem.configuration import Choice, Configuration
 from fenceline.problem.constraint import Constraint
-from fenceline.problem.evaluation import Evaluation, WithRoom
+from fenceline.problem.evaluation import Evaluation
 from fenceline.problem.measurement import Measurement
 from fenceline.threads import one_thread
 
@@ -119,8 +117,6 @@ class CrossValidation:
     pace : Pace, optional
         How long a model that grows by trees may take, before it has to do with fewer: by default as
         `fold_seconds` allow.
-    room : float
-        Standard errors of the folds to keep from a bound so that a certificate is likely.
     """
 
     # Not in the repr: messages would print the data.
@@ -141,7 +137,6 @@ class CrossValidation:
     votes: int = field(default=1, repr=False)
     sparing: Sparing | None = field(default=None, repr=False)
     pace: Pace | None = field(default=None, repr=False)
-    room: float = field(default=0.0, repr=False)
 
     def __post_init__(self) -> None:
         for name, metric in self.metrics.items():
@@ -186,7 +181,6 @@ class CrossValidation:
             self.constraints,
             None if searched else self.objective,
             self.threshold_group,
-            self.room,
         )
         began, splits = time.monotonic(), self.splits if fidelity == 1 else [self._part(fidelity)]
         with one_thread(None), warnings.catch_warnings(record=True) as raised:
@@ -201,19 +195,6 @@ class CrossValidation:
     def fidelities(self) -> tuple[float, ...]:
         """The shares of the training rows that are worth a cheap look; none where rows are few."""
         return shares(len(self._looked_at[0]), self._balance)
-
-    def with_room(self, evaluation: Evaluation, share: float) -> WithRoom | None:
-        """Return what a pipeline shows at the threshold that leaves a share of the room for a certificate.
-
-        None where there is no such room, or no curve over thresholds.
-        """
-        if not self.room or (curve := ThresholdCurve.of(evaluation.details)) is None:
-            return None
-        assert self.objective is not None
-        # Of a look errors are larger, for it has fewer rows.
-        rows = len(self._part(evaluation.fidelity)[1]) if evaluation.look else len(self.table.y)
-        room = share * self.room * math.sqrt(rows / len(self.table.y))
-        return curve.with_room(self.objective, self.constraints, room)
 
     @property
     def parts(self) -> int:

@@ -17,7 +17,7 @@ from fenceline.pipelines.fold_stopping import (
     surely_broken,
 )
 from fenceline.pipelines.group_sweep import GroupSweep
-from fenceline.pipelines.threshold_curve import CURVE, ThresholdCurve
+from fenceline.pipelines.threshold_curve import CURVE
 from fenceline.pipelines.threshold_sweep import ThresholdSweep, fold_error
 from fenceline.problem.constraint import Constraint
 from fenceline.problem.measurement import Measurement, Spread
@@ -45,8 +45,6 @@ class FoldReadings:
         By which the decision threshold is chosen; without one, decisions are read as they are.
     by_group : pair of str and tuple, optional
         Name and bins of the groups that have thresholds of their own.
-    room : float
-        Standard errors of the folds that a certificate needs to a bound.
     """
 
     def __init__(
@@ -55,10 +53,8 @@ class FoldReadings:
         constraints: Sequence[Constraint],
         objective: str | None,
         by_group: Grouping | None = None,
-        room: float = 0.0,
     ) -> None:
         self.metrics = metrics
-        self.room = room
         self.constraints = constraints
         self._folds: list[dict[str, Reading]] = []
         self._blocks: list[tuple[float, ...]] = []
@@ -102,24 +98,14 @@ class FoldReadings:
         if self._sweep is not None:
             # At the best threshold that may yet turn out to be inside: all folds together know better.
             folds = self._all(self._sweep.choose(room=-SURE_ERRORS))
-            # How far inside a pipeline keeps by its threshold is for a certificate to choose ...
+            # How far inside a pipeline keeps by its threshold is for a certificate to choose.
             constraints = [c for c in constraints if c.metric not in self._sweep.metrics]
         return surely_beaten(
             self.metrics[incumbent.objective],
             [fold[incumbent.objective] for fold in folds],
             incumbent,
             self._blocks,
-            self._cost_of_room(incumbent),
         ) and not farther_inside(constraints, self.metrics, folds, incumbent)
-
-    def _cost_of_room(self, incumbent: Incumbent) -> float:
-        """Return what the incumbent loses where it leaves the room that a certificate needs."""
-        curve = ThresholdCurve.of(incumbent.details)
-        if curve is None or not self.room or incumbent.objective not in curve.values:
-            return 0.0
-        # ... and who needs to give up nothing for it may be ahead in the end.
-        found = curve.with_room(incumbent.objective, self.constraints, self.room)
-        return max(0.0, found.metrics[incumbent.objective] - incumbent.metrics[incumbent.objective])
 
     def summary(self, incumbent: Incumbent | None = None, **more: float) -> Measurement:
         """Return values, errors and values by fold, of all folds together, and further numbers.
@@ -136,7 +122,7 @@ class FoldReadings:
             at, curve = self._sweep.choose(), self._sweep.curve
             folds = self._all(at)
             more = {THRESHOLD: float(curve.log_odds[at])} | more
-            details = {CURVE: curve.thinned(at, self._sweep.choose(self.room)).to_dict()}
+            details = {CURVE: curve.thinned(at).to_dict()}
             if isinstance(self._sweep, GroupSweep):
                 # A curve is stored with four digits; the thresholds of the measurement itself have all.
                 own = self._sweep.thresholds[at].tolist()

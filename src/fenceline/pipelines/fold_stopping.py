@@ -71,7 +71,6 @@ def surely_beaten(
     readings: Sequence[Reading],
     incumbent: Incumbent,
     parts: Sequence[Sequence[float]] = (),
-    handicap: float = 0.0,
 ) -> bool:
     """Tell whether the first folds show that a pipeline does not beat the incumbent.
 
@@ -90,8 +89,6 @@ def surely_beaten(
         Measured on the same folds, in the same order.
     parts : sequence of sequence of float
         The metric in parts of the folds so far, by :func:`blocks`.
-    handicap : float
-        What the incumbent is worse by where it leaves the room that a certificate needs.
     """
     known, theirs = len(readings), _parts(incumbent, incumbent.objective)
     if known >= len(theirs):
@@ -109,7 +106,7 @@ def surely_beaten(
         error = spread / math.sqrt(known)
     margin = stats.t.ppf(confidence, freedom) * error
     best = incumbent.metrics[incumbent.objective]
-    return bool(worse.mean() - handicap - margin > least * abs(best))
+    return bool(worse.mean() - margin > least * abs(best))
 
 
 def _differences(

@@ -1,6 +1,5 @@
 """What a pipeline's decisions are worth at every threshold: a record, and the threshold to choose."""
 
-import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, TypeAlias
@@ -10,7 +9,7 @@ from numpy.typing import NDArray
 
 from fenceline.metrics.decisions import Floats
 from fenceline.problem.constraint import Constraint
-from fenceline.problem.evaluation import Evaluation, WithRoom
+from fenceline.problem.evaluation import Evaluation
 from fenceline.problem.problem import Problem
 
 CURVE = "curve"
@@ -106,25 +105,10 @@ class ThresholdCurve:
         order = np.lexsort((np.nan_to_num(merit, nan=np.inf), miss, useless, miss > 0, undefined))
         return int(order[0])
 
-    def with_room(self, objective: str, constraints: Sequence[Constraint], room: float) -> WithRoom:
-        """Return the metrics where decisions keep so many standard errors inside every bound."""
-        at = self.choose(objective, constraints, room)
-        rooms = {
-            c.metric: room * float(np.nan_to_num(self.errors[c.metric][at]))
-            for c in constraints
-            if c.metric in self.values
-        }
-        metrics = {name: float(values[at]) for name, values in self.values.items()}
-        idle = math.nan
-        if objective in self.values:
-            same = (self.selected <= 0.0) | (self.selected >= 1.0)
-            idle = float(np.nanmin(self.values[objective][same], initial=math.inf))
-        return WithRoom(metrics, rooms, idle if math.isfinite(idle) else math.nan)
+    def thinned(self, keep: int) -> "ThresholdCurve":
+        """Return the curve as it is stored: fewer thresholds, one of them and even odds kept for sure.
 
-    def thinned(self, *keep: int) -> "ThresholdCurve":
-        """Return the curve as it is stored: fewer thresholds, some of them and even odds kept for sure.
-
-        Half of what is stored lies next to those that are kept, for a certificate goes on from there in
+        Half of what is stored lies next to the one that is kept, for a certificate goes on from there in
         small steps; the other half spans all.
         """
         names = sum(len(name.encode()) + 6 for name in (*self.values, *self.errors))
@@ -135,10 +119,8 @@ class ThresholdCurve:
         if size <= most:
             return self
         even = int(np.argmin(np.abs(self.log_odds)))
-        reach = most // 4 // len(set(keep))
-        near = np.array([even])
-        for at in keep:
-            near = np.union1d(near, np.arange(max(0, at - reach), min(size, at + reach + 1)))
+        near = np.arange(max(0, keep - most // 4), min(size, keep + most // 4 + 1))
+        near = np.union1d(near, [even])
         others = np.setdiff1d(np.arange(size), near)
         spread = np.linspace(0, len(others) - 1, max(0, most - len(near))).round().astype(int)
         return self._take(np.union1d(others[spread], near))

@@ -70,18 +70,6 @@ class Evaluation:
         return self.violation == 0.0 and not self.look
 
 
-@dataclass(frozen=True, slots=True)
-class WithRoom:
-    """What a pipeline shows where its decisions keep away from the fence, as a certificate will ask."""
-
-    metrics: Mapping[str, float]
-    """Those that depend on decisions, there."""
-    rooms: Mapping[str, float]
-    """How far inside its bound each of these has to stay, in its own unit."""
-    idle: float
-    """The objective of decisions that are the same for everybody."""
-
-
 class Ended(Protocol):
     """How a measurement ended: an outcome that an engine reports, or one that a journal holds."""
 

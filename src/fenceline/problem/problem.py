@@ -12,7 +12,7 @@ import numpy as np
 from fenceline.errors import ConstraintError, DefinitionError, MeasurementError, suggestion
 from fenceline.problem.configuration import Configuration
 from fenceline.problem.constraint import Constraint, check_consistent, parse_constraint
-from fenceline.problem.evaluation import Ended, Evaluation, WithRoom
+from fenceline.problem.evaluation import Ended, Evaluation
 from fenceline.problem.measurement import Measurement, read
 from fenceline.problem.rule_sampling import draw, find_examples, redraw
 from fenceline.problem.rules import Rule, broken, read_rules
@@ -45,9 +45,7 @@ class Problem:
         the first), and may stop short of measuring in full what cannot beat it. If it has a
         parameter ``fidelity`` and an attribute ``fidelities`` (shares of the rows below 1, in
         rising order), a search whose budget is in seconds takes cheap looks first. A method
-        ``growth(configuration)`` may say with which power of the rows the seconds grow, and a method
-        ``with_room(evaluation, share)`` what a pipeline would show if its decisions left a share of the
-        room that a certificate needs (:class:`fenceline.problem.evaluation.WithRoom`, or None).
+        ``growth(configuration)`` may say with which power of the rows the seconds grow.
     objective : str
         Name of the metric to minimise.
     constraints : sequence of Constraint or str
@@ -60,9 +58,6 @@ class Problem:
         be good, the most promising first. What the rules leave out, or what is there twice, is left
         out. By default, where algorithms of the space carry a start, one pipeline for each of those
         of the last such module.
-    open_modules : sequence of str
-        Modules of which starts know nothing where they have the first algorithm: such a start is measured
-        with what is best there by then.
     optimum : float, optional
         The best possible objective, where it is known (test problems).
     """
@@ -73,7 +68,6 @@ class Problem:
     constraints: Sequence[Constraint] = ()
     allowed: Rule | Sequence[Rule] = field(default=(), kw_only=True)
     starts: Sequence[Configuration] = field(default=(), kw_only=True)
-    open_modules: Sequence[str] = field(default=(), kw_only=True)
     expected: Sequence[tuple[Configuration, float]] = field(default=(), kw_only=True)
     optimum: float | None = field(default=None, kw_only=True)
 
@@ -103,13 +97,6 @@ class Problem:
         object.__setattr__(self, "constraints", constraints)
         object.__setattr__(self, "allowed", read_rules(self.allowed, self.space))
         object.__setattr__(self, "starts", read_starts(self.starts, self.space))
-        modules = [module.name for module in self.space.modules]
-        for name in self.open_modules:
-            if name not in modules:
-                raise DefinitionError(
-                    f"Problem: open_modules names {name!r}, and the space has no such module."
-                    f"{suggestion(name, modules)}"
-                )
         declared = getattr(self.measure, "metrics", None)
         named = (self.objective, *(c.metric for c in constraints), *(declared or ()))
         if taken := self._taken(named):
@@ -165,15 +152,6 @@ class Problem:
         """Return the power of the rows with which a pipeline's seconds grow; None if the measure has no word."""
         told = getattr(self.measure, "growth", None)
         return None if told is None else float(told(configuration))
-
-    def with_room(self, evaluation: Evaluation, share: float) -> WithRoom | None:
-        """Return what a pipeline shows with a share of the room that a certificate needs.
-
-        None where nothing is to be certified, or where decisions have no part in it.
-        """
-        told = getattr(self.measure, "with_room", None)
-        found: WithRoom | None = None if told is None else told(evaluation, share)
-        return found
 
     def seconds_after(self, best: Evaluation) -> float:
         """Return what a run leaves of its seconds for what is done with its answer: one more fit, say."""

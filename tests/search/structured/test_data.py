@@ -1,16 +1,12 @@
 """What a search keeps of what was measured."""
 
-from dataclasses import replace
-
 import numpy as np
 import pytest
 
 import fenceline as fl
-from fenceline.problem.evaluation import WithRoom
 from fenceline.problem.measurement import Spread
 from fenceline.search.structured.data import Data
 from fenceline.search.structured.rows import Rows
-from fenceline.search.structured.shown import SHARES
 
 SPACE = fl.Space(
     [
@@ -120,70 +116,3 @@ def test_rows_survive_the_growth_of_their_table():
         rows.append([k, -k])
     assert rows.view[:, 0].tolist() == list(range(100))
     assert rows.view.shape == (100, 2)
-
-
-class Roomy:
-    """A measure whose pipelines lose as they leave room: as much as each says, for all of it."""
-
-    metrics = ("f", "g")
-
-    def __call__(self, configuration):
-        raise NotImplementedError
-
-    def with_room(self, evaluation, share):
-        price, missing = evaluation.details.get("price"), evaluation.details.get("missing", 0.0)
-        if price is None:
-            return None
-        f = evaluation.metrics["f"] + share * price
-        return WithRoom({"f": f, "g": 0.7 + share * missing}, {"g": share * 0.3}, 1.0)
-
-
-def roomy(*found, with_room=True):
-    """Return the data of pipelines with a loss of their own and a price of room."""
-    evaluator = Evaluator()
-    problem = fl.Problem(SPACE, Roomy(), constraints=["g <= 1"], objective="f")
-    data = Data(problem, evaluator, with_room=with_room)
-    for k, (f, price) in enumerate(found):
-        evaluator.add(pipeline(k=k), f=f, g=1.0, g_se=0.1)
-        details = {} if price is None else {"price": price}
-        evaluator.history[-1] = replace(evaluator.history[-1], details=details)
-    data.refresh()
-    return data
-
-
-def test_pipelines_are_compared_with_the_room_that_a_certificate_needs():
-    data = roomy((0.1, 0.5), (0.2, 0.2), (0.3, None))
-    assert data.loss.tolist() == pytest.approx([0.6, 0.4, 0.3])
-    np.testing.assert_allclose(data.excess, [[0.0], [0.0], [0.0]], atol=1e-12)
-    assert data.best_first.tolist() == [2, 1, 0]
-    assert data.feasible().tolist() == [0, 1, 2]
-    # The room is in the excess of the first two already.
-    assert data.typical_error.tolist() == [0.0]
-
-
-def test_what_is_asked_for_as_measured_is_as_measured():
-    data = roomy((0.1, 0.5), (0.2, 0.2), with_room=False)
-    assert data.loss.tolist() == [0.1, 0.2]
-    assert data.feasible().tolist() == [0, 1]
-
-
-@pytest.mark.parametrize(
-    ("price", "share"),
-    [(0.3, 0), (0.6, 1), (1.2, 2), (3.0, 2)],
-)
-def test_where_all_of_the_room_costs_nearly_all_that_is_gained_less_is_left(price, share):
-    # Deciding nothing loses 1.0: of a gain of .9 at the fence half is to stay.
-    data = roomy((0.1, price))
-    assert data.share == share
-    assert data.loss.tolist() == pytest.approx([0.1 + SHARES[share] * price])
-
-
-def test_a_change_of_the_room_is_a_change_of_all_values():
-    data = roomy((0.1, 0.6))
-    assert data.share == 1
-    evaluator = data.evaluator
-    evaluator.add(pipeline(0.5), f=0.2, g=1.0)
-    evaluator.history[-1] = replace(evaluator.history[-1], details={"price": 0.0})
-    assert data.refresh()
-    assert data.share == 0
-    assert data.loss.tolist() == pytest.approx([0.7, 0.2])

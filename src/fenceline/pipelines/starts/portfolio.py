@@ -43,9 +43,10 @@ _MANY_ROWS = 5_000
 _OVERHEAD_SECONDS = 0.5
 """What measuring a pipeline takes besides fitting it, so that tiny fits are not all that counts."""
 _FOLDS = 3
+_REWEIGHED = 2
+"""Boosters that are tried with other weights of groups as well ..."""
 _STRENGTHS = (1.0, 1.5, 0.0, 0.5)
-"""Of weights of groups, with which the first booster is tried: the usual one of Kamiran and Calders first, then a
-stronger one, for evenly fitted boosters rarely keep such a fence. What comes later is measured with the best by then."""
+"""... the usual one of Kamiran and Calders first, then a stronger one: evenly fitted boosters rarely keep such a fence."""
 _LIKELY = 0.5
 _FEWEST = 8
 """Pipelines that a portfolio must have; a space that admits fewer is served by its own starts."""
@@ -263,18 +264,16 @@ def _stops(configuration: Configuration) -> bool:
 
 
 def _reweighed(space: Space, found: Sequence[Configuration]) -> list[Configuration]:
-    """Return pipelines with the first booster at several weights of groups, where groups can be weighed."""
+    """Return pipelines with the first boosters repeated, where groups can be weighed."""
     module = next((m for m in space.modules if m.name == group_weights.MODULE), None)
     if module is None or all(a.name != group_weights.REWEIGHING for a in module.algorithms):
         return list(found)
     boosters = [c for c in found if any(choice.algorithm in _BOOSTERS for choice in c.values())]
     again: list[Configuration] = []
     for configuration in found:
-        if configuration not in boosters[:1]:
-            again.append(configuration)
-            continue
-        for strength in _STRENGTHS:
+        strengths = _STRENGTHS if configuration in boosters[:_REWEIGHED] else (0.0,)
+        for strength in strengths:
             weighed = Choice(group_weights.REWEIGHING, {"strength": strength})
-            choices = {**configuration, module.name: weighed}
+            choices = {**configuration, module.name: weighed} if strength else configuration
             again.append(space.decode(*space.encode(space.configuration(choices))))
     return again

@@ -11,14 +11,8 @@ from fenceline.problem.problem import Evaluator, Problem
 from fenceline.search.lagrangian import Scales
 from fenceline.search.structured.looks import Looks
 from fenceline.search.structured.rows import Rows
-from fenceline.search.structured.shown import SHARES, Shown
 
 Array = NDArray[np.float64]
-
-
-WORTH = 0.5
-"""Of what the best gains with the least room, how much it still has to with more of it."""
-_ALL = len(SHARES)
 
 
 class Data:
@@ -26,28 +20,17 @@ class Data:
 
     `z`, `theta` and `ok` have a row per pipeline; `loss` and `excess` a row per *successful* one.
     They are views that the next :meth:`refresh` may leave behind: whoever keeps a row copies it.
-
-    Parameters
-    ----------
-    problem, evaluator
-        What is searched, and what is known of it.
-    with_room : bool
-        Whether pipelines count as what they are where their decisions leave the room that a certificate
-        needs, as far as the measure knows. What is best right at the fence is another pipeline.
     """
 
-    def __init__(self, problem: Problem, evaluator: Evaluator, *, with_room: bool = False) -> None:
+    def __init__(self, problem: Problem, evaluator: Evaluator) -> None:
         self.problem = problem
         self.evaluator = evaluator
-        self.share = 0
-        """Which of the shares of that room pipelines are compared with."""
         space, constraints = problem.space, problem.constraints
         self._z = Rows(len(space.modules), np.intp)
         self._theta = Rows(len(space.parameters))
         self._ok = Rows(1, np.bool_)
-        self._loss = Rows(_ALL)
-        self._excess = Rows(_ALL * len(constraints))
-        self._idle = Rows(1)
+        self._loss = Rows(1)
+        self._excess = Rows(len(constraints))
         self._soft = Rows(len(constraints))
         self._loss_error = Rows(1)
         self._equal = np.array([c.equality for c in constraints], dtype=np.bool_)
@@ -55,8 +38,7 @@ class Data:
         self._scales = np.array([c.scale for c in constraints])
         self._read = 0
         self._rows: dict[Configuration, int] = {}
-        self._shown = Shown(problem, with_room=with_room and bool(problem.constraints))
-        self.looks = Looks(problem, self._shown)
+        self.looks = Looks(problem)
 
     @property
     def z(self) -> NDArray[np.intp]:
@@ -76,12 +58,12 @@ class Data:
     @property
     def loss(self) -> Array:
         """f of the successful ones."""
-        return self._loss.view[:, self.share]
+        return self._loss.view[:, 0]
 
     @property
     def excess(self) -> Array:
         """g - eps of the successful ones, a column per constraint."""
-        return self._excess_at(self.share)
+        return self._excess.view
 
     def refresh(self) -> bool:
         """Take in what has been measured since the last call; tell whether a value changed."""
@@ -99,9 +81,7 @@ class Data:
                 self._measured(row, evaluation)
                 changed = True
         self._read = len(history)
-        share, self.share = self.share, self._worthwhile()
-        self.looks.share_of_room = self.share
-        return changed or share != self.share
+        return changed
 
     def row(self, index: int) -> tuple[tuple[int, ...], Array]:
         """Return z and theta of a successful evaluation."""
@@ -167,9 +147,7 @@ class Data:
     @property
     def _inside(self) -> Array:
         """How far inside each constraint the successful evaluations are; negative outside."""
-        return self._inside_by(self.excess)
-
-    def _inside_by(self, excess: Array) -> Array:
+        excess = self.excess
         return self._tolerances - np.where(self._equal, np.abs(excess), excess)
 
     def _append(self, evaluation: Evaluation) -> None:
@@ -179,38 +157,19 @@ class Data:
         self._ok.append(evaluation.ok)
         if evaluation.ok:
             row = self._rows[evaluation.configuration] = len(self.loss)
-            for rows in (self._loss, self._loss_error, self._excess, self._soft, self._idle):
+            for rows in (self._loss, self._loss_error, self._excess, self._soft):
                 rows.append(0.0)
             self._measured(row, evaluation)
 
-    def _excess_at(self, share: int) -> Array:
-        count = len(self.problem.constraints)
-        return self._excess.view[:, share * count : (share + 1) * count]
-
-    def _worthwhile(self) -> int:
-        """Return which share of the room is the largest that leaves the best pipeline worth something."""
-        idle = self._idle.view
-        if not len(idle) or np.isnan(idle).all():
-            return 0
-        gains = []
-        for share in range(_ALL):
-            inside = (self._inside_by(self._excess_at(share)) >= 0).all(axis=1)
-            best = self._loss.view[inside, share].min(initial=np.inf)
-            gains.append(float(np.nanmin(idle)) - best)
-        return next((k for k, gain in enumerate(gains) if gain > WORTH * gains[-1] > 0), _ALL - 1)
-
     def _measured(self, row: int, evaluation: Evaluation) -> None:
         """Write down, or replace, what is known of a pipeline."""
+        self._loss.view[row] = evaluation.objective
         self._loss_error.view[row] = _error(evaluation, self.problem.objective)
-        found = self._shown(evaluation)
-        self._loss.view[row] = [one.loss for one in found]
-        self._excess.view[row] = np.concatenate([one.excess for one in found])
-        self._idle.view[row] = found[0].idle
         for m, c in enumerate(self.problem.constraints):
-            # The errors that feasibility leaves out, those of a score over folds for example; where room
-            # is left already they are not left again.
-            known = c.metric in evaluation.errors or c.metric in found[0].kept
-            self._soft.view[row, m] = 0.0 if known else _spread(evaluation, c.metric)
+            value, error = evaluation.metrics[c.metric], evaluation.errors.get(c.metric)
+            self._excess.view[row, m] = c.excess(value, error or 0.0)
+            # The errors that feasibility leaves out, those of a score over folds for example.
+            self._soft.view[row, m] = _spread(evaluation, c.metric) if error is None else 0.0
 
 
 def _error(evaluation: Evaluation, metric: str) -> float:

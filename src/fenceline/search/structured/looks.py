@@ -12,7 +12,6 @@ from fenceline.problem.configuration import Configuration
 from fenceline.problem.evaluation import Evaluation
 from fenceline.problem.problem import Problem
 from fenceline.search.structured.rows import Rows
-from fenceline.search.structured.shown import SHARES, Shown
 
 Array = NDArray[np.float64]
 
@@ -63,33 +62,31 @@ class Encoded:
 class Looks(Encoded):
     """The looks that succeeded, and the metrics they showed."""
 
-    def __init__(self, problem: Problem, shown: Shown) -> None:
+    def __init__(self, problem: Problem) -> None:
         super().__init__(problem)
-        self.share_of_room = 0
-        """With which share of the room that a certificate needs metrics are shown; a place in a list."""
-        self._shown = shown
-        self._loss = Rows(len(SHARES))
-        self._excess = Rows(len(SHARES) * len(problem.constraints))
+        self._loss = Rows(1)
+        self._excess = Rows(len(problem.constraints))
         self.pipelines: dict[Configuration, None] = {}
         """Each once, in the order in which they were first looked at."""
 
     @property
     def loss(self) -> Array:
         """f, as looks show it."""
-        return self._loss.view[:, self.share_of_room]
+        return self._loss.view[:, 0]
 
     @property
     def excess(self) -> Array:
         """g - eps, as looks show it, a column per constraint."""
-        return self._excess.view.reshape(len(self), len(SHARES), -1)[:, self.share_of_room]
+        return self._excess.view
 
     def append(self, evaluation: Evaluation) -> None:
         """Take in a look."""
+        constraints = self.problem.constraints
         self.pipelines[evaluation.configuration] = None
         self._encode(evaluation)
-        found = self._shown(evaluation)
-        self._loss.append([one.loss for one in found])
-        self._excess.append(np.concatenate([one.excess for one in found]))
+        self._loss.append(evaluation.objective)
+        # Without the margin of an error: what looks show of a bound is to be taken hopefully.
+        self._excess.append([c.excess(evaluation.metrics[c.metric]) for c in constraints])
 
 
 class Costs(Encoded):

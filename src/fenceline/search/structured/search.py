@@ -96,7 +96,7 @@ class StructuredBO:
         self, problem: Problem, evaluator: Evaluator, rng: np.random.Generator
     ) -> Iterator[Iterate]:
         """Run until the evaluator says that the budget is spent."""
-        data = Data(problem, evaluator, with_room=True)
+        data = Data(problem, evaluator)
         starts = deque(
             c for c in problem.starts or space_starts(problem.space) if problem.allows(c)
         )
@@ -107,9 +107,9 @@ class StructuredBO:
         clock = None if seconds is None else Clock(models, seconds)
         rows = None
         if clock is not None and looks:
-            rows = MultiFidelity(models, clock, _design(models, starts, len(starts), rng))
+            rows = MultiFidelity(models, clock, _design(problem, starts, len(starts), rng))
         else:
-            for configuration in _design(models, starts, _AT_ONCE, rng):
+            for configuration in _design(problem, starts, _AT_ONCE, rng):
                 evaluator.submit(configuration)
         experience = Experience(problem) if problem.expected else None
 
@@ -121,7 +121,7 @@ class StructuredBO:
                     configuration, fidelity = self._propose(models, clock, rows, experience, rng)
                 evaluator.submit(configuration, fidelity)
             if starts:
-                evaluator.submit(_completed(starts.popleft(), models))
+                evaluator.submit(starts.popleft())
             models.refresh()
             if data.ok.any():
                 yield _state(t, models)
@@ -228,31 +228,18 @@ def _state(t: int, models: Models) -> Iterate:
     )
 
 
-def _completed(start: Configuration, models: Models) -> Configuration:
-    """Return a start with what is best by now in modules of which it knows nothing."""
-    models.refresh()
-    data, problem = models.data, models.data.problem
-    open_ = [m for m in problem.open_modules if start[m] == problem.space.initial[m]]
-    if not open_ or not data.ok.any():
-        return start
-    best = problem.space.decode(*data.row(int(data.best_first[0])))
-    completed = problem.space.configuration({**start, **{name: best[name] for name in open_}})
-    return completed if problem.allows(completed) else start
-
-
 def _design(
-    models: Models, starts: deque[Configuration], at_once: int, rng: np.random.Generator
+    problem: Problem, starts: deque[Configuration], at_once: int, rng: np.random.Generator
 ) -> Iterator[Configuration]:
     """Yield the first pipelines: something safe, those known to be good, then a few at random.
 
     The latter differ in their algorithms, and are the fewer the more are known to be good.
     """
-    problem = models.data.problem
     space = problem.space
     yield problem.allowed_near(space.initial, rng)
     missing = _DESIGN - len(starts)
     for _ in range(min(at_once, len(starts))):
-        yield _completed(starts.popleft(), models)
+        yield starts.popleft()
     if missing <= 0:
         return
     theta = Lattice(space).sample(rng, missing)
