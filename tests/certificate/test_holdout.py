@@ -12,9 +12,9 @@ def table(rows, positives, group_share=0.5):
     return Table(np.zeros((rows, 1)), y, "binary", {"g": group})
 
 
-def share(given, *fence):
+def share(given, *fence, **settings):
     named = {c.metric: metrics.as_metric(c) for c in fence}
-    return needed_share(given, named, fence)
+    return needed_share(given, named, fence, **settings)
 
 
 @pytest.mark.parametrize(
@@ -61,6 +61,24 @@ def test_the_certificate_has_what_the_search_of_a_large_table_can_do_without(row
 )
 def test_closer_bounds_on_differences_between_groups_need_more_rows(constraint, expected):
     assert share(table(5000, 2500), constraint) == pytest.approx(expected)
+
+
+@pytest.mark.parametrize(
+    ("constraint", "alone", "controlled"),
+    [
+        (metrics.score_gap("roc_auc", "g") <= 0.05, 0.4, 0.25),
+        (metrics.score("roc_auc") >= 0.8, 0.4, 0.25),
+        (metrics.false_negative_rate() <= 0.1, 0.4, 0.4),
+        (metrics.score_gap("average_precision", "g") <= 0.05, 0.4, 0.4),
+        (metrics.false_positive_rate() <= 0.1, 400 / 2300, 400 / 2300),
+    ],
+)
+def test_with_a_control_aurocs_are_certified_on_fewer_rows(constraint, alone, controlled):
+    given = table(3000, 700)
+    assert share(given, constraint) == pytest.approx(alone)
+    assert share(given, constraint, controlled=True) == pytest.approx(controlled)
+    # Of a large table the search can do without more.
+    assert share(table(20_000, 700), constraint, controlled=True) == 0.4
 
 
 def kept(given, **settings):

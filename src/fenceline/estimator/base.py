@@ -159,7 +159,11 @@ class FencelineEstimator(CallbackSupportMixin, BaseEstimator):  # type: ignore[m
         task = pose(self, joined(X, y, groups, sample_weight, unseen))
         self._forget()
         table, fence = task.table, task.constraints
-        rows = set_aside(table, task.metrics, fence, task.folds, task.seed, task.unseen)
+        alike = task.draws_unseen
+        controlled = alike and not self.joint and table.weights is None
+        rows = set_aside(
+            table, task.metrics, fence, task.folds, task.seed, task.unseen, controlled=controlled
+        )
 
         certifies = bool(fence) and rows.unseen.size > 0
         budget = Budget.begin(self, certified_rows=len(table.y) if certifies else 0)
@@ -167,8 +171,7 @@ class FencelineEstimator(CallbackSupportMixin, BaseEstimator):  # type: ignore[m
         votes = False if self.ensemble else self.fold_votes
         measure = task.measure(rows.search, budget, votes=votes)
         problem = task.problem(measure)
-        deadline, alike = budget.deadline, task.draws_unseen
-        terms = Terms(problem, measure, *rows, self.confidence, deadline, self.joint, alike)
+        terms = Terms(problem, measure, *rows, self.confidence, budget.deadline, self.joint, alike)
         announcer = Announcer(self, X, y, sample_weight)
         self.result_ = search(self, problem, measure, budget, search_room(terms), announcer)
 
