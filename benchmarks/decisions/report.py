@@ -10,7 +10,7 @@ from typing import Any
 
 from benchmarks.decisions.fence import CONFIDENT, Bound, Flags, Reading, keeps
 from benchmarks.decisions.plan import METHODS
-from benchmarks.decisions.verdicts import compared, verdicts_of
+from benchmarks.decisions.verdicts import behind_of, compared, verdicts_of
 from benchmarks.jobs import Job
 from benchmarks.pages import markdown, verdict_table
 from benchmarks.tables import write_csv
@@ -91,7 +91,10 @@ def write_report(directory: Path, cases: Sequence[Case], remark: str) -> tuple[s
     directory.mkdir(parents=True, exist_ok=True)
     _write_runs(directory / "runs.csv", cases)
     verdicts = verdicts_of(cases)
-    parts = [remark, verdict_table(verdicts), _method_table(cases)]
+    behind = behind_of(cases, certified=True)
+    named = f" ({', '.join('/'.join(place) for place in behind)})" if behind else ""
+    told = f"Cases behind an answer that is inside the fence *and* certified: {len(behind)}{named}."
+    parts = [remark, verdict_table(verdicts), told, _method_table(cases)]
     fences = dict.fromkeys(case.fence for case in cases)
     parts += [_fence_table(f, [case for case in cases if case.fence == f]) for f in fences]
     failed = [c for c in cases if "error" in c.outcome]

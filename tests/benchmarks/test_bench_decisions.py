@@ -19,7 +19,7 @@ from benchmarks.decisions.paired import paired
 from benchmarks.decisions.plan import METHODS, fences_of, jobs_of
 from benchmarks.decisions.report import Case, write_report
 from benchmarks.decisions.rows import Decided, grouped, load
-from benchmarks.decisions.verdicts import verdicts_of
+from benchmarks.decisions.verdicts import behind_of, verdicts_of
 
 N = 3000
 CENSUS = Entry("fairness/census", N, "binary", ("sex",))
@@ -260,6 +260,16 @@ def test_only_rivals_inside_the_fence_are_compared():
     outside = case("flaml", 0.9, value=0.11)
     assert judged("behind the best", ours, outside).met
     assert not [v for v in verdicts_of([ours, outside]) if "FLAML" in v.asked]
+
+
+def test_it_is_told_apart_who_is_ahead_with_a_certificate(tmp_path):
+    ours, bold = case("fenceline", 0.8), case("flaml", 0.9)
+    proven = case("reweighed", 0.85, certificate="certified")
+    assert behind_of([ours, bold]) == [("census", "dpd")]
+    assert behind_of([ours, bold], certified=True) == []
+    assert behind_of([ours, bold, proven], certified=True) == [("census", "dpd")]
+    text, _ = write_report(tmp_path, [ours, bold, proven], "A trial.")
+    assert "*and* certified: 1 (census/dpd)" in text
 
 
 def test_a_little_behind_is_not_behind():

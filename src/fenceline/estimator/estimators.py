@@ -67,7 +67,7 @@ class FencelineClassifier(ClassifierMixin, FencelineEstimator):  # type: ignore[
         The share of rows kept from the search for the certificate, or their row numbers. By default
         as many as the rarest group or class of the constrained metrics needs, more for close bounds
         on differences between groups, and beyond 10,000 rows to search with all that are left: 15
-        to 40 percent. Bounds on time, size or memory alone keep 15.
+        to 40 percent. Bounds on time, size or memory alone keep 15, those on AUROCs of few rows 25.
         ``fit(..., unseen=(X, y))`` takes a second table instead.
     prefer : {"certainty", "objective"}
         Whether the model is the best that unseen rows certify, or the best by the folds with its
