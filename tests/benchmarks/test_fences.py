@@ -8,9 +8,11 @@ import pandas as pd
 import pytest
 
 from benchmarks import fences
+from benchmarks import fences_oracle as oracle
 from benchmarks.fences_fit import measured
 from benchmarks.fences_plan import METHODS, SETS, DataSet, Job, bounds_from, split
 from benchmarks.fences_tables import feasible, mean_auroc, write_report
+from fenceline.metrics.trial import Trial
 
 TOY = DataSet("some/toy", "age", 40.0)
 
@@ -195,3 +197,22 @@ def test_there_are_six_tables_and_files_do_not_collide(tmp_path):
     one = job(tmp_path)
     one.keep(outcome())
     assert json.loads(one.record.read_text())["settings"]["set"] == "toy"
+
+
+def test_with_the_truth_in_hand_every_pipeline_inside_is_tested_alone_and_judged(data):
+    table = TOY.load(data)
+    train, test = split(table, TOY.gap, 0)
+    fenced = job(data, "fenceline-wider", bounds={"latency_us": 1e4, "gap": 0.9})
+    model = oracle.search(fenced, table, train, 4)
+    found = oracle.judge(model, table, train, test, TOY)
+    assert len(found) == sum(e.feasible for e in model.result_.full)
+    assert all(one.certified and 0.6 < one.auroc < 1.0 and one.gap < 0.9 for one in found)
+    # What was delivered is one of them, fitted on the same rows.
+    ours = TOY.gap.value(Trial(model.best_pipeline_, table, test))
+    assert min(abs(ours - one.gap) for one in found) == pytest.approx(0.0, abs=1e-9)
+
+
+def test_an_oracle_needs_flamls_run(data, capsys):
+    with pytest.raises(SystemExit):
+        oracle.main(["--runs", str(data / "none"), "--sets", "churn", "--evaluations", "3"])
+    assert "run make bench-fences" in capsys.readouterr().err
