@@ -104,7 +104,10 @@ def options(arguments: Sequence[str] | None) -> argparse.Namespace:
 def main(arguments: Sequence[str] | None = None) -> int:
     """Decide by hand, then by search, and print both."""
     o = options(arguments)
-    table = load(o.table, o.group)
+    try:
+        table = load(o.table, o.group)
+    except ValueError as problem:
+        raise SystemExit(f"newcomer: {problem}") from None
     own, judging = table.split(o.seed)
     truth = table.truth[judging]
     unseen = table.X.iloc[judging]

@@ -331,6 +331,12 @@ def test_the_newcomer_refuses_what_makes_no_sense(arguments, words, capsys):
     assert words in capsys.readouterr().err
 
 
+def test_the_newcomer_names_the_columns_where_the_group_is_none(data):
+    arguments = [str(data / "fairness/census.csv.gz"), "--fence", "dpd=.1", "--group", "race"]
+    with pytest.raises(SystemExit, match="no column 'race'; there are .*sex"):
+        newcomer.main(arguments)
+
+
 @pytest.mark.skipif(importlib.util.find_spec("flaml") is None, reason="FLAML has its environment")
 def test_flaml_is_told_of_the_bounds(table):
     own, judging = table.split(0)
