@@ -333,7 +333,7 @@ def test_the_newcomer_refuses_what_makes_no_sense(arguments, words, capsys):
 
 def test_the_newcomer_names_the_columns_where_the_group_is_none(data):
     arguments = [str(data / "fairness/census.csv.gz"), "--fence", "dpd=.1", "--group", "race"]
-    with pytest.raises(SystemExit, match="no column 'race'; there are .*sex"):
+    with pytest.raises(SystemExit, match=r"no column 'race'; there are .*sex"):
         newcomer.main(arguments)
 
 
