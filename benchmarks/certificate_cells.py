@@ -15,7 +15,7 @@ from sklearn.base import BaseEstimator, ClassifierMixin
 
 from fenceline import metrics
 from fenceline.certificate.certify import certify
-from fenceline.certificate.control import Control
+from fenceline.certificate.controls import Control, Controls
 from fenceline.certificate.sequence import Option
 from fenceline.metrics import Table, Trial
 from fenceline.metrics.metric import PipelineMetric, Reading
@@ -255,17 +255,17 @@ class Rows:
             for i in range(self.candidates)
         ]
 
-        controls: list[Control | None] = [None] * len(parts)
+        controls: list[Controls | None] = [None] * len(parts)
         if self.control:
             told = zip(searched[-1], unseen[-1], strict=True)
-            controls = [Control([one], [other]) for one, other in told]
+            controls = [Controls([Control([one], [other])]) for one, other in told]
 
         def passes(option: Option, risk: float) -> bool:
             tests = zip(unseen[option.pipeline[0]], constraints, controls, strict=True)
             return all(
-                certify(trial, [c], known, confidence=1 - risk, control=control).status
+                certify(trial, [c], known, confidence=1 - risk, controls=known_luck).status
                 == "certified"
-                for trial, c, control in tests
+                for trial, c, known_luck in tests
             )
 
         def true_room(option: Option) -> float:

@@ -1,8 +1,8 @@
-"""Whether certificates with a control are wrong no more often than they may be: real rows, whose truth is nearly known.
+"""Whether certificates with controls are wrong no more often than they may be: real rows, whose truth is nearly known.
 
 Of a large table some rows are searched, some are unseen, and the many others tell the truth. Five models are
 fitted on the rows of the search; one of them, at random or the one that its folds flatter most, is bounded on the
-unseen rows, with and without a control. ``python -m benchmarks.controls`` prints the tables.
+unseen rows, with and without controls. ``python -m benchmarks.controls`` prints the tables.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from sklearn.ensemble import ExtraTreesClassifier, RandomForestClassifier
 from benchmarks.catalogue import DATA
 from fenceline import metrics
 from fenceline.certificate.bounds import interval
-from fenceline.certificate.control import Control
+from fenceline.certificate.controls import Controls
 from fenceline.metrics import Table, Trial
 from fenceline.metrics.metric import PipelineMetric
 from fenceline.metrics.trial import Rows
@@ -85,7 +85,7 @@ def tried(table: Table, runs: int, seed: int) -> dict[str, Tally]:
         measure = CrossValidation(
             table, {m.name: m for m in METRICS}, (), preparation(table.X), random_state=run
         )
-        control = Control.fit(measure, search, unseen, math.inf)
+        controls = Controls.fit(measure, search, unseen, math.inf)
         found = [
             _measured(table, model, emphasis, (search, unseen, others), run)
             for model, emphasis in models(run)
@@ -95,7 +95,7 @@ def tried(table: Table, runs: int, seed: int) -> dict[str, Tally]:
             flattered = min(found, key=lambda f: side * (f[0][j] - f[2][j]))
             chosen = {WAYS[0]: found[run % len(found)], WAYS[1]: flattered}
             for way, (_, trial, truths) in chosen.items():
-                _tally(tallies[metric.name], way, metric, trial, control, truths[j], len(others))
+                _tally(tallies[metric.name], way, metric, trial, controls, truths[j], len(others))
     return tallies
 
 
@@ -130,25 +130,25 @@ def _tally(
     way: str,
     metric: PipelineMetric,
     trial: Trial,
-    control: Control | None,
+    controls: Controls | None,
     truth: float,
     rows: int,
 ) -> None:
     side = -1.0 if metric.larger_is_better else 1.0
     plain = math.nan
-    for known in (None, control):
-        value, low, high = interval(metric, trial, RISK, np.random.default_rng(0), control=known)
+    for known in (None, controls):
+        value, low, high = interval(metric, trial, RISK, np.random.default_rng(0), controls=known)
         reach = (high - value) if side > 0 else (value - low)
         plain = reach if known is None else plain
         # The truth has an error, too: that of the plain value on so many rows.
         doubt = math.hypot(reach, plain * math.sqrt(UNSEEN / rows))
-        with_control = known is not None
-        tally.wrong[way, with_control] = tally.wrong.get((way, with_control), 0) + int(
+        with_controls = known is not None
+        tally.wrong[way, with_controls] = tally.wrong.get((way, with_controls), 0) + int(
             side * (truth - value) > doubt
         )
         if way == WAYS[0]:
-            tally.reaches.setdefault(with_control, []).append(reach)
-            tally.errors.setdefault(with_control, []).append((value - truth) / doubt * 1.645)
+            tally.reaches.setdefault(with_controls, []).append(reach)
+            tally.errors.setdefault(with_controls, []).append((value - truth) / doubt * 1.645)
 
 
 def main(given: Sequence[str] | None = None) -> None:
@@ -164,7 +164,7 @@ def main(given: Sequence[str] | None = None) -> None:
         groups = {"g": (frame[column] >= edge).to_numpy().astype(int)}
         X = pd.get_dummies(frame, dtype=float).to_numpy()
         found = tried(Table(X, labels, "binary", groups), chosen.runs, chosen.seed)
-        print(f"\n{path}, {chosen.runs} draws, without and with a control:\n")
+        print(f"\n{path}, {chosen.runs} draws, without and with controls:\n")
         print(
             "| metric | wrong, a model at random | the most flattered | reach | error in its own units |"
         )

@@ -42,7 +42,7 @@ def test_a_table_that_the_control_cannot_learn_from_is_certified_without(monkeyp
     def failing(*_):
         raise ValueError("no booster takes this")
 
-    monkeypatch.setattr("fenceline.certificate.refits.Control.fit", failing)
+    monkeypatch.setattr("fenceline.certificate.refits.Controls.fit", failing)
     found = certificate(FENCE)
     assert found.status == "certified"
     assert found.compared == 0

@@ -17,7 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import stats
 
-from fenceline.certificate.control import Control
+from fenceline.certificate.controls import Controls
 from fenceline.certificate.parts import parts_of
 from fenceline.certificate.shares import Bounds, on_logit_scale
 from fenceline.metrics.custom import Custom
@@ -45,7 +45,7 @@ def interval(
     risk: float,
     rng: np.random.Generator,
     until: float = math.inf,
-    control: Control | None = None,
+    controls: Controls | None = None,
 ) -> Bounds:
     """Return a metric's value on a trial, with a lower and an upper bound.
 
@@ -61,11 +61,11 @@ def interval(
         Of the resampling.
     until : float
         Of :func:`time.monotonic`, from when on rows are drawn no more often than is needed.
-    control : Control, optional
-        Whose luck on these rows is known, and taken out as far as the pipeline shares it.
+    controls : Controls, optional
+        Models whose luck on these rows is known, and taken out as far as the pipeline shares it.
     """
     if isinstance(metric, Loss):
-        value, low, high = interval(metric.of, trial, risk, rng, until, control)
+        value, low, high = interval(metric.of, trial, risk, rng, until, controls)
         return metric.bounded - value, metric.bounded - high, metric.bounded - low
     reading = metric.read(trial)
     value = metric.combine(reading.parts)
@@ -73,8 +73,8 @@ def interval(
         reach = float(stats.t.ppf(1 - risk, LATENCY_FREEDOM)) * reading.error
         return value, value - reach, value + reach
     if (known := parts_of(metric, trial)) is not None:
-        if control is not None:
-            known = control.without_its_luck(metric, trial, known)
+        if controls is not None:
+            known = controls.without_their_luck(metric, trial, known)
         value = metric.combine(np.array([part.value for part in known]))
         parts = [part.bounds(risk, metric.contrast == "gap") for part in known]
     else:

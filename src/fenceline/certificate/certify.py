@@ -9,7 +9,7 @@ from typing import Literal, TypeAlias
 import numpy as np
 
 from fenceline.certificate.bounds import interval, risk_of_each
-from fenceline.certificate.control import Control
+from fenceline.certificate.controls import Controls
 from fenceline.errors import DefinitionError
 from fenceline.metrics.metric import PipelineMetric
 from fenceline.metrics.trial import Trial
@@ -141,7 +141,7 @@ def certify(
     joint: bool = False,
     random_state: int = 0,
     until: float = math.inf,
-    control: Control | None = None,
+    controls: Controls | None = None,
 ) -> Certificate:
     """Measure a fitted pipeline on unseen rows, each constraint with a one-sided confidence bound.
 
@@ -165,8 +165,8 @@ def certify(
         Of the resampling.
     until : float
         Of :func:`time.monotonic`: later, errors are estimated from fewer samples, and are the wider.
-    control : Control, optional
-        A model that tells how lucky these rows are, so that rates and AUROCs have smaller errors.
+    controls : Controls, optional
+        Models that tell how lucky these rows are, so that rates and AUROCs have smaller errors.
     """
     if not 0.5 < confidence < 1:
         raise DefinitionError(f"confidence must lie between 0.5 and 1. Got {confidence!r}.")
@@ -178,9 +178,9 @@ def certify(
         # Two one-sided tests need no halving: a value is outside on one side only. Bounds that are
         # to hold together share the risk.
         side = risk / 2 if joint and constraint.equality else risk
-        value, low, high = interval(metric, trial, side, rng, until, control)
+        value, low, high = interval(metric, trial, side, rng, until, controls)
         checks.append(_check(constraint, value, low, high))
-    compared = 0 if control is None else control.rows
+    compared = 0 if controls is None else controls.rows
     return Certificate(
         tuple(checks), confidence, len(trial.rows), candidates, joint=joint, compared=compared
     )

@@ -11,7 +11,7 @@ from functools import cached_property
 from statistics import NormalDist
 from typing import Literal, TypeAlias
 
-from fenceline.certificate.control import error_left
+from fenceline.certificate.controls import error_left
 from fenceline.certificate.refits import GRACE_SECONDS, Finalist, Fitted, Refits
 from fenceline.certificate.selection import LOOKS, Selection
 from fenceline.certificate.sequence import Option

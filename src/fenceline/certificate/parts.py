@@ -55,37 +55,63 @@ class Part:
             self.value, math.sqrt(self.variance), self.rarer, self.rarer - 1, risk
         )
 
-    def less_common(self, seen: Sequence["Part"], searched: Sequence["Part"]) -> "Part":
-        """Return the part without the luck that it shares with a control.
+    def less_common(self, controls: Sequence["Shared"]) -> "Part":
+        """Return the part without the luck that it shares with controls: a regression on what rows do to them.
 
         Parameters
         ----------
-        seen : sequence of Part
-            The same of each of the control's models, on the same unseen rows.
-        searched : sequence of Part
-            The same of each of them on rows of the search that it was not fitted on.
+        controls : sequence of Shared
+            What each says of the same part; those that come first count where rows are few.
         """
-        known = (self.rarer, sum(p.rarer for p in seen), sum(p.rarer for p in searched))
-        if min(known) < FEWEST:
+        rarest = min([self.rarer, *(control.rarer for control in controls)])
+        told = controls[: rarest // FEWEST]
+        if not told:
             return self
-        models = len(seen)
-        moves = np.zeros(1 + max(part.rows.max() for part in (self, *seen)))
-        for part in seen:
-            moves[part.rows] += part.moves / models
-        own = np.zeros_like(moves)
-        own[self.rows] = self.moves
-        common = float(own @ moves)
-        doubt = float(moves @ moves) + sum(p.variance for p in searched) / models**2
-        if not common > 0:
-            return self
-        slope = common / doubt
-        luck = float(np.mean([p.value for p in seen]) - np.mean([p.value for p in searched]))
-        value = self.value - slope * luck
+        *seen, own = _moves([*(control.seen for control in told), [self]])
+        searched = _moves([control.searched for control in told])
+        common = np.array(seen) @ own
+        # What is known of the controls themselves is known with an error, on unseen and on searched rows.
+        doubt = np.array(seen) @ np.array(seen).T + searched @ searched.T
+        slopes = np.linalg.lstsq(doubt, common)[0]
+        value = self.value - float(slopes @ [control.luck for control in told])
         if not 0 < value < 1:
             return self
         # As with any regression on few rows, a little less is explained than seems to be.
-        left = (1 - slope * common / self.variance) * (self.rarer - 1) / (self.rarer - 2)
-        return replace(self, value=value, left=min(1.0, left))
+        freedom = self.rarer - 1
+        left = (1 - float(slopes @ common) / self.variance) * freedom / (freedom - len(told))
+        return replace(self, value=value, left=left) if 0 < left < 1 else self
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Shared:
+    """What the models of a control say of one part of a metric."""
+
+    seen: Sequence[Part]
+    """On the unseen rows, by their positions."""
+    searched: Sequence[Part]
+    """Each on rows of the search that it was not fitted on, by their places in the table."""
+
+    @property
+    def luck(self) -> float:
+        """By how much the unseen rows flatter the control, or the contrary."""
+        seen, searched = ([part.value for part in some] for some in (self.seen, self.searched))
+        return float(np.mean(seen) - np.mean(searched))
+
+    @property
+    def rarer(self) -> int:
+        """How many rows the rarer kind has, by all models together."""
+        return min(sum(part.rarer for part in some) for some in (self.seen, self.searched))
+
+
+def _moves(several: Sequence[Sequence[Part]]) -> NDArray[np.float64]:
+    """Return by how much each row moves the mean of several models' values: a line for each set of models."""
+    found = np.zeros(
+        (len(several), 1 + max(part.rows.max() for parts in several for part in parts))
+    )
+    for moves, parts in zip(found, several, strict=True):
+        for part in parts:
+            moves[part.rows] += part.moves / len(parts)
+    return found
 
 
 def of_shares(metric: PipelineMetric) -> bool:

@@ -21,7 +21,7 @@ from fenceline.certificate.certify import (
     certify,
     uncertified,
 )
-from fenceline.certificate.control import Control
+from fenceline.certificate.controls import Controls
 from fenceline.certificate.sequence import Option
 from fenceline.certificate.terms import Terms
 from fenceline.certificate.usefulness import KEPT
@@ -295,7 +295,7 @@ class Refits:
                     joint=self.terms.joint,
                     random_state=self.terms.measure.random_state,
                     until=self.terms.deadline + GRACE_SECONDS,
-                    control=self._control,
+                    controls=self._controls,
                 )
         except Exception as problem:
             # A metric may not be defined on few rows, for want of a group, say.
@@ -303,15 +303,15 @@ class Refits:
             return self._unchecked(option, f"unseen rows could not be measured ({reason})")
 
     @cached_property
-    def _control(self) -> Control | None:
+    def _controls(self) -> Controls | None:
         """What tells how lucky the unseen rows are; None where they are other rows, or tell of no rate or AUROC."""
         terms = self.terms
         if not terms.controlled:
             return None
         try:
-            return Control.fit(terms.measure, terms.search, terms.unseen, terms.deadline)
+            return Controls.fit(terms.measure, terms.search, terms.unseen, terms.deadline)
         except Exception:
-            return None  # what a booster cannot learn from is certified without
+            return None  # what no control can learn from is certified without
 
     def _unchecked(
         self, option: Option, reason: str, needs: Mapping[str, float] = MappingProxyType({})

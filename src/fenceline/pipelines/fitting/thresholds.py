@@ -15,7 +15,7 @@ from sklearn.model_selection import FixedThresholdClassifier
 from sklearn.pipeline import Pipeline
 
 from fenceline.errors import SpaceError
-from fenceline.metrics.trial import Trial
+from fenceline.metrics.trial import Rows, Trial
 from fenceline.problem.configuration import Choice
 from fenceline.problem.parameter import Real
 from fenceline.problem.space import Algorithm, Module, Space
@@ -133,17 +133,27 @@ def decided(trial: Trial, log_odds: float) -> Trial:
     return other
 
 
-def choosing(trial: Trial, share: float) -> float | None:
+def choosing(trial: Trial, share: float, some: Rows | None = None) -> float | None:
     """Return the log-odds at which a fitted pipeline chooses a share of the trial's rows, as nearly as it can.
 
     Never everybody or nobody. Labels have no part in it. None for a pipeline that says the same of all.
+
+    Parameters
+    ----------
+    trial : Trial
+        The pipeline, and the rows.
+    share : float
+        Of the rows, or of what they weigh.
+    some : array of int, optional
+        Positions of the rows it is a share of; all, if None.
     """
     if trial.response is None:
         return None
-    scores, at = np.unique(trial.response, return_inverse=True)
+    every = slice(None) if some is None else some
+    scores, at = np.unique(trial.response[every], return_inverse=True)
     if len(scores) < 2:
         return None
-    weights = np.bincount(at, trial.weights)
+    weights = np.bincount(at, None if trial.weights is None else trial.weights[every])
     chosen = np.cumsum(weights[::-1])[::-1] / weights.sum()  # at or above each score
     place = 1 + int(np.argmin(np.abs(chosen[1:] - share)))
     return float(half_way(scores[place - 1], scores[place], trial.answers.likely))

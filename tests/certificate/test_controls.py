@@ -6,7 +6,7 @@ from sklearn.base import BaseEstimator, ClassifierMixin
 
 from fenceline import metrics
 from fenceline.certificate.certify import certify
-from fenceline.certificate.control import Control
+from fenceline.certificate.controls import KINDS, Control, Controls
 from fenceline.certificate.parts import of_shares, parts_of
 from fenceline.errors import MeasurementError
 from fenceline.metrics import Table, Trial
@@ -59,15 +59,20 @@ def drawn(rng, rows, shared, models=2):
     ]
 
 
+def alone(searched, unseen):
+    """Return controls of a single kind."""
+    return Controls([Control(searched, unseen)])
+
+
 def pair(rng, shared=0.9):
     """Return a trial on unseen rows, and the control beside it."""
     tested, booster = drawn(rng, UNSEEN, shared)
-    return tested, Control(drawn(rng, SEARCHED, shared, 1), [booster])
+    return tested, alone(drawn(rng, SEARCHED, shared, 1), [booster])
 
 
-def bounds(metric, trial, control):
+def bounds(metric, trial, controls):
     fence = metric >= 0.01 if metric.larger_is_better else metric <= 0.99
-    [check] = certify(trial, [fence], {metric.name: metric}, control=control).checks
+    [check] = certify(trial, [fence], {metric.name: metric}, controls=controls).checks
     return check.value, check.low if metric.larger_is_better else check.high
 
 
@@ -106,7 +111,7 @@ def test_a_certificate_says_whose_luck_it_left_out():
     assert str(certify(trial, [metric >= 0.5], known)).startswith(
         "certified, at 95% confidence on 600 unseen rows: every constraint holds"
     )
-    certificate = certify(trial, [metric >= 0.5], known, control=control)
+    certificate = certify(trial, [metric >= 0.5], known, controls=control)
     assert certificate.compared == SEARCHED
     assert str(certificate).startswith(
         "certified, at 95% confidence on 600 unseen rows, whose luck is told by 2400 others: every"
@@ -126,25 +131,92 @@ def test_a_control_that_has_nothing_in_common_changes_next_to_nothing():
 def test_too_few_rows_of_a_kind_have_the_bounds_that_they_had():
     rng = np.random.default_rng(3)
     metric = metrics.false_positive_rate()
-    trial, control = pair(rng)
+    trial, controls = pair(rng)
+    [control] = controls.kinds
     few = Trial(trial.pipeline, trial.table, np.arange(60))
     assert parts_of(metric, few)[0].rarer < 10
     beside = Trial(control.unseen[0].pipeline, control.unseen[0].table, np.arange(60))
-    assert bounds(metric, few, Control(control.searched, [beside])) == bounds(metric, few, None)
+    assert bounds(metric, few, alone(control.searched, [beside])) == bounds(metric, few, None)
 
 
 def test_a_metric_that_a_fold_cannot_measure_is_bounded_without():
     rng = np.random.default_rng(4)
-    trial, control = pair(rng)
+    trial, controls = pair(rng)
+    [control] = controls.kinds
     metric = metrics.equalized_odds_difference("g")
     of_one_class = Trial(
         control.searched[0].pipeline, control.searched[0].table, np.arange(0, 90, 2)
     )
     with pytest.raises(MeasurementError, match="no positive row"):
         metric.value(of_one_class)
-    assert bounds(metric, trial, Control([of_one_class], control.unseen)) == bounds(
+    assert bounds(metric, trial, alone([of_one_class], control.unseen)) == bounds(
         metric, trial, None
     )
+
+
+def several(rng, kinds=4, unseen=UNSEEN, shared=0.6):
+    """Return a trial on unseen rows, and controls each of which has noise of its own beside what all share."""
+    here, there = (drawn(rng, rows, shared, kinds + 1) for rows in (SEARCHED, unseen))
+    tested, *beside = there
+    return tested, Controls([Control([a], [b]) for a, b in zip(here[1:], beside, strict=True)])
+
+
+@pytest.mark.parametrize("metric", METRICS[::4], ids=str)
+def test_several_controls_tell_more_than_one(metric):
+    rng = np.random.default_rng(5)
+    nearer = []
+    for _ in range(30):
+        trial, controls = several(rng)
+        reaches = [
+            abs(np.subtract(*bounds(metric, trial, some)))
+            for some in (Controls(controls.kinds[:1]), controls)
+        ]
+        nearer.append(reaches[1] / reaches[0])
+    assert np.median(nearer) < 0.97
+
+
+@pytest.mark.parametrize("rows", [120, UNSEEN])
+@pytest.mark.parametrize("metric", METRICS[::2], ids=str)
+def test_bounds_with_several_controls_are_wrong_no_more_often_than_they_may_be(metric, rows):
+    rng = np.random.default_rng(6)
+    [many] = drawn(rng, 400_000, 0.6, 1)
+    truth = metric.value(many)
+    runs, wrong = 100, 0
+    for _ in range(runs):
+        _, edge = bounds(metric, *several(rng, unseen=rows))
+        wrong += edge > truth if metric.larger_is_better else edge < truth
+    assert wrong <= 0.05 * runs + 3 * math.sqrt(runs * 0.05 * 0.95)
+
+
+def test_of_few_rows_only_as_many_controls_are_asked_as_these_can_tell_apart():
+    rng = np.random.default_rng(7)
+    metric = metrics.false_positive_rate()
+    trial, controls = several(rng, shared=0.95)
+    few = Trial(trial.pipeline, trial.table, np.arange(190))
+    assert 20 <= parts_of(metric, few)[0].rarer < 30
+    kinds = [
+        Control(kind.searched, [Trial(one.pipeline, one.table, few.rows) for one in kind.unseen])
+        for kind in controls.kinds
+    ]
+    assert bounds(metric, few, Controls(kinds)) == bounds(metric, few, Controls(kinds[:2]))
+    assert bounds(metric, few, Controls(kinds)) != bounds(metric, few, Controls(kinds[:1]))
+
+
+def test_where_groups_are_compared_a_control_chooses_as_many_of_each():
+    rng = np.random.default_rng(8)
+    trial, controls = pair(rng)
+    [control] = controls.kinds
+    g = trial.table.groups["g"]
+    uneven = Trial(trial.pipeline, trial.table, trial.rows, cuts=np.where(g == 1, 1.0, -0.5))
+    chosen = uneven.answers.predict(trial.rows)
+    for metric, by_group in (
+        (metrics.equalized_odds_difference("g"), True),
+        (metrics.false_positive_rate(), False),
+    ):
+        [beside] = control.like(metric, uneven).unseen
+        found = beside.answers.predict(trial.rows)
+        assert found.sum() == chosen.sum()
+        assert (found[g == 1].sum() == chosen[g == 1].sum()) == by_group
 
 
 def table(rows=600, seed=0):
@@ -161,25 +233,41 @@ def measure(known, **settings):
 def test_a_control_is_fitted_in_folds_of_the_search_and_knows_no_unseen_label():
     known = table()
     search, unseen = np.arange(0, 600, 2), np.arange(1, 600, 2)
-    control = Control.fit(
+    controls = Controls.fit(
         measure(known, preparation=preparation(known.X)), search, unseen, math.inf
     )
-    assert control.rows == len(search)
-    assert np.array_equal(np.sort(np.concatenate([t.rows for t in control.searched])), search)
-    assert all(np.array_equal(trial.rows, unseen) for trial in control.unseen)
+    assert len(controls.kinds) == len(KINDS)
+    assert controls.rows == len(search)
     turned = known.y.copy()
     turned[unseen] = 1 - turned[unseen]
     other = Table(known.X, turned, "binary", known.groups)
-    again = Control.fit(measure(other, preparation=preparation(known.X)), search, unseen, math.inf)
-    for one, two in zip(control.unseen, again.unseen, strict=True):
-        assert np.array_equal(one.response, two.response)
+    again = Controls.fit(measure(other, preparation=preparation(known.X)), search, unseen, math.inf)
+    for control, same in zip(controls.kinds, again.kinds, strict=True):
+        assert np.array_equal(np.sort(np.concatenate([t.rows for t in control.searched])), search)
+        assert all(np.array_equal(trial.rows, unseen) for trial in control.unseen)
+        for one, two in zip(control.unseen, same.unseen, strict=True):
+            assert np.array_equal(one.response, two.response)
 
 
 def test_a_control_has_no_folds_that_there_is_no_time_for():
     known = table()
     given = measure(known, preparation=preparation(known.X)), np.arange(300), np.arange(300, 600)
-    assert Control.fit(*given, -math.inf) is None
-    assert len(Control.fit(*given, math.inf).searched) == 3
+    assert Controls.fit(*given, -math.inf) is None
+    assert len(Controls.fit(*given, math.inf).kinds[0].searched) == 3
+
+
+def test_a_kind_that_cannot_learn_from_a_table_is_left_out(monkeypatch):
+    known = table()
+    fitted = CrossValidation.trial
+
+    def without_forests(self, configuration, *rest):
+        if configuration["estimator"].algorithm == "ExtraTrees":
+            raise ValueError("no forest takes this")
+        return fitted(self, configuration, *rest)
+
+    monkeypatch.setattr(CrossValidation, "trial", without_forests)
+    given = measure(known, preparation=preparation(known.X)), np.arange(300), np.arange(300, 600)
+    assert len(Controls.fit(*given, math.inf).kinds) == len(KINDS) - 1
 
 
 def test_shares_are_told_from_other_metrics():
