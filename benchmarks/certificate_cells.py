@@ -50,6 +50,7 @@ class Found:
     passes: Callable[[Option, float], bool]
     """Whether every constraint passes its test at a risk."""
     rows: tuple[int, int] = (TIMES, 1)
+    controlled: bool = False
 
 
 class Cell(Protocol):
@@ -271,7 +272,9 @@ class Rows:
         def true_room(option: Option) -> float:
             return float(room[option.pipeline[0]])
 
-        return Found(found, _problem(constraints), known, true_room, passes)
+        return Found(
+            found, _problem(constraints), known, true_room, passes, controlled=self.control
+        )
 
     def _measured(
         self, parts: Sequence[Quantity], searched: list[list[Trial]], i: int

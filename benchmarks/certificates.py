@@ -53,8 +53,8 @@ class Row:
 
 def fixed_order(found: Found) -> list[Option]:
     """Return what passes the fixed sequence, each constraint at the full risk."""
-    rooms, inside = _inside(found, 1 - CONFIDENCE)
-    return walk(fixed_sequence(inside, rooms.reach), lambda o: found.passes(o, 1 - CONFIDENCE))
+    inside = _inside(found, 1 - CONFIDENCE)[1]
+    return walk(fixed_sequence(inside), lambda o: found.passes(o, 1 - CONFIDENCE))
 
 
 def bonferroni(found: Found, candidates: int = 3) -> list[Option]:
@@ -94,7 +94,9 @@ def simulate(
 
 def _inside(found: Found, risk: float) -> tuple[Rooms, list[Option]]:
     typical = typical_errors(found.problem, found.candidates)
-    rooms = Rooms(found.problem, found.metrics, found.rows, risk, typical)
+    rooms = Rooms(
+        found.problem, found.metrics, found.rows, risk, typical, controlled=found.controlled
+    )
     return rooms, [option for c in found.candidates for option in options(c, rooms)]
 
 

@@ -1,5 +1,6 @@
 import math
 from dataclasses import replace
+from statistics import NormalDist
 
 import numpy as np
 import pytest
@@ -41,25 +42,66 @@ def candidate(spreads=None, **metrics):
 
 def test_room_is_counted_in_errors_on_unseen_rows():
     # An error of 0.01 on 800 rows is 0.02 on 200.
-    assert rooms(RATE <= 0.3).of(measured(0.26)) == pytest.approx(2.0)
-    assert rooms(RATE <= 0.3, rows=(800, 800)).of(measured(0.26)) == pytest.approx(4.0)
+    assert rooms(RATE <= 0.3).of(measured(0.26)).errors == pytest.approx(2.0)
+    assert rooms(RATE <= 0.3, rows=(800, 800)).of(measured(0.26)).errors == pytest.approx(4.0)
 
 
 def test_room_is_kept_on_the_side_that_matters():
-    assert rooms(RATE >= 0.2).of(measured(0.26)) == pytest.approx(3.0)
-    assert rooms(RATE.equals(0.25, 0.05)).of(measured(0.26)) == pytest.approx(2.0)
-    assert rooms(RATE <= 0.25).of(measured(0.26)) == pytest.approx(-0.5)
+    assert rooms(RATE >= 0.2).of(measured(0.26)).errors == pytest.approx(3.0)
+    assert rooms(RATE.equals(0.25, 0.05)).of(measured(0.26)).errors == pytest.approx(2.0)
+    assert rooms(RATE <= 0.25).of(measured(0.26)).errors == pytest.approx(-0.5)
 
 
 def test_the_nearest_bound_counts():
     both = rooms(RATE <= 0.3, RATE >= 0.2)
-    assert both.of(measured(0.26)) == pytest.approx(2.0)
+    assert both.of(measured(0.26)).errors == pytest.approx(2.0)
+
+
+def test_assurance_is_the_normal_score_of_the_chance_to_pass():
+    # On 200 rows an error of 0.02, on 800 one of 0.01: the value must lie 1.645 of the former inside.
+    found = rooms(RATE <= 0.3).of(measured(0.26)).assurance
+    assert found == pytest.approx((0.04 - 1.645 * 0.02) / math.hypot(0.01, 0.02), rel=1e-3)
+    both = rooms(RATE <= 0.3, RATE >= 0.22).of(measured(0.26)).assurance
+    one = NormalDist().cdf(found)
+    assert NormalDist().cdf(both) == pytest.approx(one**2)
+
+
+def test_a_difference_may_fail_on_either_side():
+    def of(metric, value, bound):
+        given = Candidate((FIRST,), {metric.name: value}, 1.0, spreads={metric.name: Spread(0.01)})
+        problem = Problem(SPACE, lambda c: {}, "loss", [metric <= bound])
+        known = Rooms(problem, {metric.name: metric}, (800, 200), 0.05, {metric.name: 0.0})
+        return NormalDist().cdf(known.of(given).assurance)
+
+    gap = metrics.demographic_parity_difference("g")
+    # No difference at all by the folds: the truth may lie on either side of it.
+    assert of(gap, 0.0, 0.06) == pytest.approx(2 * of(RATE, 0.0, 0.06) - 1)
+    # Far from none, one side is all that matters.
+    assert of(gap, 0.2, 0.26) == pytest.approx(of(RATE, 0.2, 0.26))
+    assert of(RATE, 0.0, 0.001) > of(gap, 0.0, 0.001) >= 0
+
+
+def test_controls_make_it_likelier_to_pass_and_errors_of_rows_are_those_of_the_pipeline():
+    given, typical = measured(0.26), {"false_positive_rate": 0.02}
+    plain = rooms(RATE <= 0.3, typical=typical)
+    controlled = replace(plain, controlled=True)
+    assert plain.of(given).errors == pytest.approx(1.0)
+    assert controlled.of(given).errors == pytest.approx(2.0)
+    own = rooms(RATE <= 0.3)
+    assert replace(own, controlled=True).of(given).assurance > own.of(given).assurance
+    # What is measured on few folds, and no rate, is still known badly.
+    clock = metrics.latency_us() <= 10
+    slow = candidate({"latency_us": Spread(0.1)}, latency_us=9.0)
+    timed = rooms(clock, typical={"latency_us": 0.5})
+    assert replace(timed, controlled=True).of(slow) == timed.of(slow)
 
 
 def test_a_lucky_error_counts_as_the_typical_one_and_a_large_one_as_it_is():
     typical = {"false_positive_rate": 0.01}
-    assert rooms(RATE <= 0.3, typical=typical).of(measured(0.26, 0.001)) == pytest.approx(2.0)
-    assert rooms(RATE <= 0.3, typical=typical).of(measured(0.26, 0.02)) == pytest.approx(1.0)
+    assert rooms(RATE <= 0.3, typical=typical).of(measured(0.26, 0.001)).errors == pytest.approx(
+        2.0
+    )
+    assert rooms(RATE <= 0.3, typical=typical).of(measured(0.26, 0.02)).errors == pytest.approx(1.0)
 
 
 def test_the_typical_error_is_the_median_of_those_that_are_known():
@@ -71,8 +113,8 @@ def test_the_typical_error_is_the_median_of_those_that_are_known():
 
 def test_what_is_exact_needs_no_room_but_must_be_inside():
     size = rooms(metrics.size_mb() <= 1)
-    assert size.of(candidate(size_mb=1.0)) == math.inf
-    assert size.of(candidate(size_mb=1.1)) == -math.inf
+    assert size.of(candidate(size_mb=1.0)).errors == math.inf
+    assert size.of(candidate(size_mb=1.1)).errors == -math.inf
 
 
 def test_a_latency_has_the_error_of_the_clock_whatever_the_rows():
@@ -80,12 +122,18 @@ def test_a_latency_has_the_error_of_the_clock_whatever_the_rows():
         clock = rooms(metrics.latency_us() <= 10, rows=rows)
         # Student's t with three degrees of freedom reaches 2.353 errors, a normal one 1.645.
         found = clock.of(candidate({"latency_us": Spread(0.5)}, latency_us=9.0))
-        assert found == pytest.approx(2.0 * 1.645 / 2.353, rel=1e-3)
+        assert found.errors == pytest.approx(2.0 * 1.645 / 2.353, rel=1e-3)
 
 
 def test_room_is_kept_for_what_grows_with_the_rows():
-    assert rooms(metrics.size_mb() <= 10, growth={"size_mb": 1.1}).of(candidate(size_mb=9.0)) > 0
-    assert rooms(metrics.size_mb() <= 10, growth={"size_mb": 1.2}).of(candidate(size_mb=9.0)) < 0
+    assert (
+        rooms(metrics.size_mb() <= 10, growth={"size_mb": 1.1}).of(candidate(size_mb=9.0)).errors
+        > 0
+    )
+    assert (
+        rooms(metrics.size_mb() <= 10, growth={"size_mb": 1.2}).of(candidate(size_mb=9.0)).errors
+        < 0
+    )
 
 
 def test_what_was_stopped_early_has_less_room():

@@ -1,4 +1,5 @@
 import math
+from dataclasses import replace
 from itertools import pairwise
 
 import numpy as np
@@ -15,21 +16,26 @@ REACH = 1.645
 def option(objective, room, pipeline=None, seconds=0.0, log_odds=None, merit=0.0, gain=0.0):
     name = objective if pipeline is None else pipeline
     candidate = Candidate((name,), {}, seconds)
-    return Option(candidate, objective, room, {}, log_odds, merit, gain)
+    return Option(candidate, objective, room, {}, log_odds, merit, gain, assurance=room - REACH)
 
 
 def sequence(*options, **settings):
-    chosen = fixed_sequence(options, REACH, **settings)
+    chosen = fixed_sequence(options, **settings)
     return [o.objective for o in chosen]
 
 
 def test_it_leads_from_safe_to_bold_and_from_worse_to_better():
     rooms = np.linspace(0.0, 6.0, 61)
-    chosen = fixed_sequence([option(room, room) for room in rooms], REACH)
+    chosen = fixed_sequence([option(room, room) for room in rooms])
     assert len(chosen) == STEPS
     assert [o.room for o in chosen] == sorted((o.room for o in chosen), reverse=True)
     assert chosen[0].room == pytest.approx(REACH + START, abs=0.1)
     assert chosen[-1].room == 0.0
+
+
+def test_it_is_the_chance_to_pass_that_counts_not_the_distance_to_the_fence():
+    near, far = option(0, 1.0), replace(option(1, 6.0), assurance=-1.0)
+    assert [o.objective for o in fixed_sequence([near, far])] == [0]
 
 
 def test_the_best_comes_alone_if_it_has_all_the_room_that_a_start_needs():
@@ -60,7 +66,7 @@ def test_nothing_outside_the_fence_is_tested():
 
 def test_thresholds_are_told_apart_by_merit_where_the_objective_only_ranks():
     given = [option(0, room, "a", log_odds=room, merit=room) for room in (0.5, 2.0, 9.0)]
-    chosen = fixed_sequence(given, REACH)
+    chosen = fixed_sequence(given)
     assert [o.merit for o in chosen] == [9.0, 2.0, 0.5]
 
 
@@ -74,13 +80,13 @@ def test_too_many_pipelines_are_thinned_and_thresholds_of_one_are_not():
 
 def test_between_two_steps_other_thresholds_of_the_same_pipelines_are_tested():
     rooms = np.linspace(0.0, 6.0, 601)
-    chosen = fixed_sequence([option(room, room, "a", log_odds=room) for room in rooms], REACH)
+    chosen = fixed_sequence([option(room, room, "a", log_odds=room) for room in rooms])
     steps = [a.room - b.room for a, b in pairwise(chosen)]
     assert max(steps) < 2 * FINE
     assert min(steps) > 0.9 * FINE
     # A third pipeline may fail for reasons of its own: it is tested only where it is the best.
     others = [option(room + 1e-3, room, "b", log_odds=room) for room in rooms]
-    again = fixed_sequence([o for o in chosen if o.room % 0.5 < 0.1] + others, REACH)
+    again = fixed_sequence([o for o in chosen if o.room % 0.5 < 0.1] + others)
     assert {o.pipeline for o in again} == {("a",), ("b",)}
 
 
@@ -98,7 +104,7 @@ def test_what_is_too_slow_to_fit_gives_way_and_one_always_stays():
 )
 def test_any_sequence_descends_in_room_and_improves(found, pipelines):
     options = [option(loss, room, i) for i, (loss, room) in enumerate(found)]
-    chosen = fixed_sequence(options, REACH, pipelines=pipelines)
+    chosen = fixed_sequence(options, pipelines=pipelines)
     inside = [o for o in options if o.room >= 0]
     assert bool(chosen) == bool(inside)
     assert len({o.pipeline for o in chosen}) <= pipelines
@@ -124,13 +130,13 @@ def test_safer_thresholds_of_the_first_pipeline_come_before_it():
     rooms = np.linspace(0.0, 9.0, 10)
     one = [option(room, room, "a", log_odds=room) for room in rooms]
     other = [option(20.0, 12.0, "b", log_odds=1.0)]
-    chosen = fixed_sequence([*one, *other], REACH)
+    chosen = fixed_sequence([*one, *other])
     # Another pipeline, however safe, may fail for reasons of its own.
     assert {o.pipeline for o in chosen} == {("a",)}
     assert [o.room for o in chosen] == sorted(rooms, reverse=True)
-    start = fixed_sequence([*one, *other], REACH, from_safest=False)
+    start = fixed_sequence([*one, *other], from_safest=False)
     assert start == chosen[-len(start) :]
-    assert start[0].room == 5.0
+    assert start[0].room == 4.0
 
 
 def test_a_safer_threshold_that_is_no_weaker_or_hardly_safer_is_not_tested():
@@ -138,7 +144,7 @@ def test_a_safer_threshold_that_is_no_weaker_or_hardly_safer_is_not_tested():
     better = option(5, 7, "a", log_odds=2.0)
     near = option(6, 5 + FINE / 2, "a", log_odds=1.1)
     assert sequence(*given, near) == [5, 0]
-    assert [o.room for o in fixed_sequence([*given, better], REACH)] == [7, 0]
+    assert [o.room for o in fixed_sequence([*given, better])] == [7, 0]
 
 
 @given(st.lists(st.floats(0, 9), min_size=1, max_size=30, unique=True), st.floats(0, 9))
@@ -146,7 +152,7 @@ def test_where_a_rate_falls_with_the_threshold_safer_ones_cost_no_certificate(ro
     given = [option(room, room, "a", log_odds=room) for room in rooms]
 
     def passed(**settings):
-        line = fixed_sequence(given, REACH, **settings)
+        line = fixed_sequence(given, **settings)
         return [o.objective for o in walk(line, lambda o: o.room >= needed)]
 
     before, after = passed(from_safest=False), passed()

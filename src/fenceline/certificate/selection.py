@@ -4,18 +4,20 @@ import math
 import time
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
-from statistics import NormalDist
 
 import numpy as np
 
 from fenceline.certificate.candidates import Growth, Rooms, options, typical_errors
 from fenceline.certificate.refits import GRACE_SECONDS, Fitted, Refits, seconds_of_fit
-from fenceline.certificate.sequence import SAFE_ERRORS, Option, fixed_sequence, walk
+from fenceline.certificate.sequence import Option, fixed_sequence, walk
 from fenceline.certificate.terms import JOINT_CANDIDATES, Terms
 from fenceline.pipelines.ensemble import Candidate
 
 LOOKS = 3
 """How many are measured where none is certified, to find one that is inside on unseen rows, too."""
+SAFE_ERRORS = 1.0
+"""Standard errors inside the fence, by all rows together, that count as safe where nothing is certified: five in six
+such models are inside. Beyond that, certainty that no certificate can give is not worth a weaker model."""
 FAILED_BEFORE = "a safer pipeline was not confirmed, and the sequence of tests ended there"
 FOR_COMPARISON = "measured for comparison, after the sequence of tests had ended"
 
@@ -25,11 +27,6 @@ class Selection:
     """Orders options by what the rows of the search say, and tests them."""
 
     terms: Terms
-
-    @property
-    def reach(self) -> float:
-        """Standard errors between a value on unseen rows and its bound."""
-        return NormalDist().inv_cdf(1 - self.terms.risk)
 
     def first_of(self, refits: Refits, line: Sequence[Option]) -> None:
         """Test the first that can be fitted, and no other.
@@ -117,10 +114,8 @@ class Selection:
     def _planned(self, inside: Sequence[Option], from_safest: bool = True) -> list[Option]:
         return fixed_sequence(
             inside,
-            self.reach,
             fit_seconds=lambda candidate: seconds_of_fit(candidate, self.terms.measure),
             seconds=self.terms.deadline + GRACE_SECONDS - time.monotonic(),
-            safe=self._safe,
             from_safest=from_safest,
         )
 
@@ -148,6 +143,7 @@ class Selection:
             terms.risk,
             typical_errors(terms.problem, candidates),
             growth,
+            terms.controlled,
         )
         most = max((c.folds or 1 for c in candidates), default=1)
         return [option for c in candidates for option in options(c, rooms, most)]

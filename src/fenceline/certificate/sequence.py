@@ -17,24 +17,18 @@ import numpy as np
 from fenceline.pipelines.ensemble import Candidate, Members
 from fenceline.pipelines.threshold_curve import Threshold
 
-START = 2.5
-"""Standard errors beyond the reach of a test that the first candidate keeps from the fence.
-
-With 1.5, 91 % of simulated searches with roomy models ended with a certificate, with 2.5 99 %; what was
-certified kept 1.86 and 2.02 errors away. Splitting the risk between two sequences instead cost 2 to 5
-points at the correlation of .8 that candidates have on the same rows."""
+START = 2.33
+"""The assurance that the first candidate is to have: 99 in 100 of such tests pass."""
+LAST = -1.645
+"""The assurance of the last one: 1 in 20 passes, as few as of those that are at the bound."""
 STEPS = 10
-"""How many distances from the fence choose the pipelines; 14 certify no more, and no better models."""
+"""How many levels of assurance choose the pipelines; 14 certify no more, and no better models."""
 FINE = 0.1
-"""Standard errors between two thresholds that are tested between two such steps.
+"""The least difference in assurance between two thresholds that are tested between two such steps.
 
 They cost no refit, and thresholds of one pipeline mostly pass or fail together, so that the last that
 passes is near the best that can. On a table with a selection-rate difference of at most 0.1 the ten
 distances alone went from a loss of 0.337 to one of 0.297, which failed."""
-
-SAFE_ERRORS = 1.0
-"""Standard errors inside the fence, by all rows together, that count as safe where nothing is certified: five in six
-such models are inside. Beyond that, certainty that no certificate can give is not worth a weaker model."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -56,6 +50,8 @@ class Option:
     """What it is better by than an answer that is the same for every row."""
     selected: float | None = None
     """The share of rows that it chooses by the folds, where it has one threshold."""
+    assurance: float = 0.0
+    """The normal score of the chance that it passes its test; 0 is as likely as not."""
 
     @property
     def worth(self) -> tuple[float, float]:
@@ -75,44 +71,38 @@ class Option:
 
 def fixed_sequence(
     options: Sequence[Option],
-    reach: float,
     *,
     pipelines: int = STEPS,
     fit_seconds: Callable[[Candidate], float] = lambda candidate: 0.0,
     seconds: float = float("inf"),
-    safe: float = SAFE_ERRORS,
     from_safest: bool = True,
 ) -> list[Option]:
-    """Return the options to test, from safe to bold: at each distance from the fence the best.
+    """Return the options to test, from safe to bold: at each level of assurance the best.
 
     Parameters
     ----------
     options : sequence of Option
-        All that may be tested.
-    reach : float
-        Standard errors that a bound lies from a value on unseen rows.
+        All that may be tested; those outside the fence are left out.
     pipelines : int
         The most that may be fitted.
     fit_seconds : callable
         How long it takes to fit a candidate.
     seconds : float
         For all fits together; one pipeline stays, however long it takes.
-    safe : float
-        The room that is safe enough where nothing can be certified.
     from_safest : bool
         Whether safer thresholds of the first pipeline come before its own.
     """
-    inside = _from_what_is_safe([option for option in options if option.room >= 0], reach, safe)
-    chosen = _by_distance(inside, reach)
+    inside = [option for option in options if option.room >= 0]
+    chosen = _by_assurance(inside)
     while len(kept := {o.pipeline: fit_seconds(o.candidate) for o in chosen}) > 1 and (
         len(kept) > pipelines or sum(kept.values()) > seconds
     ):
         # Without one pipeline after the other: that which is missed least for the time it takes.
         without = {
-            p: _by_distance([o for o in inside if o.pipeline in kept and o.pipeline != p], reach)
+            p: _by_assurance([o for o in inside if o.pipeline in kept and o.pipeline != p])
             for p in kept
         }
-        dropped = min(without, key=lambda p: _regret(without[p], chosen, reach) / (kept[p] or 1.0))
+        dropped = min(without, key=lambda p: _regret(without[p], chosen) / (kept[p] or 1.0))
         chosen = without[dropped]
     safer = _safer_thresholds(chosen[0], inside) if chosen and from_safest else []
     return safer + _in_small_steps(chosen, inside)
@@ -139,44 +129,31 @@ def walk(sequence: Iterable[Option], certified: Callable[[Option], bool | None])
     return passed
 
 
-def _from_what_is_safe(inside: list[Option], reach: float, safe: float) -> list[Option]:
-    """Return all options, or the best that is safe and bolder ones where every test is likelier to fail than to pass.
-
-    The safest option had a loss of 0.42 on a table where one of 0.28 was as safe as need be, and
-    where neither could be certified.
-    """
-    enough = [option for option in inside if option.room >= safe]
-    if not enough or max(option.room for option in enough) >= reach:
-        return inside
-    start = min(enough, key=lambda o: o.worth)
-    return [start, *(o for o in inside if o.worth < start.worth)]
-
-
-def _by_distance(options: Sequence[Option], reach: float) -> list[Option]:
-    """Return the best option at each of several distances from the fence, the farthest first."""
+def _by_assurance(options: Sequence[Option]) -> list[Option]:
+    """Return the best option at each of several levels of assurance, the safest first."""
     if not options:
         return []
-    farthest = max(options, key=lambda o: (o.room, -o.objective, -o.merit))
+    safest = max(options, key=lambda o: (o.assurance, -o.objective, -o.merit))
     chosen: dict[int, Option] = {}
-    for distance in np.linspace(reach + START, 0.0, STEPS).tolist():
-        enough = [o for o in options if o.room >= distance]
-        # Where none has the room to start with, the one that has most comes nearest to it.
-        best = min(enough, key=lambda o: (o.worth, -o.room)) if enough else farthest
+    for level in np.linspace(START, LAST, STEPS).tolist():
+        enough = [o for o in options if o.assurance >= level]
+        # Where none is as safe as a start should be, the one that comes nearest to it.
+        best = min(enough, key=lambda o: (o.worth, -o.assurance)) if enough else safest
         chosen.setdefault(id(best), best)
-    ordered = sorted(chosen.values(), key=lambda o: -o.room)
+    ordered = sorted(chosen.values(), key=lambda o: -o.assurance)
     # What is no better than a safer one has nothing to add.
     ordered = ordered[:1] + [b for a, b in pairwise(ordered) if b.worth < a.worth]
-    return ordered[_best_start(ordered, reach) :]
+    return ordered[_best_start(ordered) :]
 
 
-def _best_start(ordered: Sequence[Option], reach: float) -> int:
+def _best_start(ordered: Sequence[Option]) -> int:
     """Return the place from which tests promise most: what they are likely to end with, times the chance of the first.
 
     Where none has much room the safest may be little safer than one that gains far more: on a table
     a loss of .30 was tested first, and failed, so that one of .02 was never tested.
     """
     found: list[float] = []
-    chances = [NormalDist().cdf(option.room - reach) for option in ordered]
+    chances = [NormalDist().cdf(option.assurance) for option in ordered]
     likely, following = 0.0, 0.0
     for option, chance in zip(reversed(ordered), reversed(chances), strict=True):
         # Errors on the same rows are alike: between independent and the same.
@@ -195,11 +172,11 @@ def _safer_thresholds(start: Option, options: Sequence[Option]) -> list[Option]:
     neither a fit nor a certificate (docs/decisions/0028).
     """
     found = [start]
-    for option in sorted(options, key=lambda o: o.room):
+    for option in sorted(options, key=lambda o: o.assurance):
         last = found[-1]
         if (
             option.pipeline == start.pipeline
-            and option.room >= last.room + FINE
+            and option.assurance >= last.assurance + FINE
             and last.worth < option.worth
         ):
             found.append(option)
@@ -214,22 +191,22 @@ def _in_small_steps(chosen: Sequence[Option], options: Sequence[Option]) -> list
             o
             for o in options
             if o.pipeline in (safe.pipeline, bold.pipeline)
-            and bold.room + FINE <= o.room
+            and bold.assurance + FINE <= o.assurance
             and bold.worth < o.worth
         ]
-        for option in sorted(between, key=lambda o: -o.room):
-            if option.room <= finer[-1].room - FINE and option.worth < finer[-1].worth:
+        for option in sorted(between, key=lambda o: -o.assurance):
+            if option.assurance <= finer[-1].assurance - FINE and option.worth < finer[-1].worth:
                 finer.append(option)
         finer.append(bold)
     return finer
 
 
-def _regret(fewer: Sequence[Option], chosen: Sequence[Option], reach: float) -> float:
-    """Return what is lost, over all distances, when options are left out; in units of the objective."""
+def _regret(fewer: Sequence[Option], chosen: Sequence[Option]) -> float:
+    """Return what is lost, over all levels, when options are left out; in units of the objective."""
     spread = max(sum(o.worth) for o in chosen) - min(sum(o.worth) for o in chosen)
     lost = 0.0
     for option in chosen:
-        instead = [sum(o.worth) for o in fewer if o.room >= min(option.room, reach + START)]
+        instead = [sum(o.worth) for o in fewer if o.assurance >= min(option.assurance, START)]
         # Nothing as safe is left: worse than the worst that there was.
         lost += min(instead) - sum(option.worth) if instead else 2 * spread
     return lost
