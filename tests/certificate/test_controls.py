@@ -7,7 +7,7 @@ from sklearn.base import BaseEstimator, ClassifierMixin
 from fenceline import metrics
 from fenceline.certificate.certify import certify
 from fenceline.certificate.controls import KINDS, Control, Controls
-from fenceline.certificate.parts import of_shares, parts_of
+from fenceline.certificate.parts import FEWEST, of_shares, parts_of
 from fenceline.errors import MeasurementError
 from fenceline.metrics import Table, Trial
 from fenceline.pipelines.cross_validation import CrossValidation
@@ -133,9 +133,9 @@ def test_too_few_rows_of_a_kind_have_the_bounds_that_they_had():
     metric = metrics.false_positive_rate()
     trial, controls = pair(rng)
     [control] = controls.kinds
-    few = Trial(trial.pipeline, trial.table, np.arange(60))
-    assert parts_of(metric, few)[0].rarer < 10
-    beside = Trial(control.unseen[0].pipeline, control.unseen[0].table, np.arange(60))
+    few = Trial(trial.pipeline, trial.table, np.arange(20))
+    assert parts_of(metric, few)[0].rarer < FEWEST
+    beside = Trial(control.unseen[0].pipeline, control.unseen[0].table, np.arange(20))
     assert bounds(metric, few, alone(control.searched, [beside])) == bounds(metric, few, None)
 
 
@@ -192,8 +192,8 @@ def test_of_few_rows_only_as_many_controls_are_asked_as_these_can_tell_apart():
     rng = np.random.default_rng(7)
     metric = metrics.false_positive_rate()
     trial, controls = several(rng, shared=0.95)
-    few = Trial(trial.pipeline, trial.table, np.arange(190))
-    assert 20 <= parts_of(metric, few)[0].rarer < 30
+    few = Trial(trial.pipeline, trial.table, np.arange(110))
+    assert 2 * FEWEST <= parts_of(metric, few)[0].rarer < 3 * FEWEST
     kinds = [
         Control(kind.searched, [Trial(one.pipeline, one.table, few.rows) for one in kind.unseen])
         for kind in controls.kinds

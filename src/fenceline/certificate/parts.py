@@ -17,7 +17,7 @@ from fenceline.metrics.trial import Rows, Trial
 
 SHARES = ("accuracy", "precision", "recall")
 """Scores that are shares of some rows."""
-FEWEST = 10
+FEWEST = 5
 """Rows of either kind without which it is not known how much of an error a control shares."""
 
 
@@ -67,19 +67,18 @@ class Part:
         told = controls[: rarest // FEWEST]
         if not told:
             return self
-        *seen, own = _moves([*(control.seen for control in told), [self]])
+        found = _moves([*(control.seen for control in told), [self]])
+        seen, own = found[:-1], found[-1]
         searched = _moves([control.searched for control in told])
-        common = np.array(seen) @ own
-        # What is known of the controls themselves is known with an error, on unseen and on searched rows.
-        doubt = np.array(seen) @ np.array(seen).T + searched @ searched.T
-        slopes = np.linalg.lstsq(doubt, common)[0]
+        # What controls say is known with an error, on unseen and on searched rows.
+        doubt = searched @ searched.T
+        slopes, *_ = np.linalg.lstsq(seen @ seen.T + doubt, seen @ own)
         value = self.value - float(slopes @ [control.luck for control in told])
-        if not 0 < value < 1:
-            return self
-        # As with any regression on few rows, a little less is explained than seems to be.
-        freedom = self.rarer - 1
-        left = (1 - float(slopes @ common) / self.variance) * freedom / (freedom - len(told))
-        return replace(self, value=value, left=left) if 0 < left < 1 else self
+        # Each row is judged by what the others say: of few events more seems to be explained than is.
+        leverage = np.sum(seen * np.linalg.lstsq(seen @ seen.T + doubt, seen)[0], axis=0)
+        alone = (own - slopes @ seen) / (1 - leverage)
+        left = float(alone @ alone + slopes @ doubt @ slopes) / self.variance
+        return replace(self, value=value, left=left) if 0 < value < 1 and 0 < left < 1 else self
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -295,7 +295,7 @@ class Refits:
                     joint=self.terms.joint,
                     random_state=self.terms.measure.random_state,
                     until=self.terms.deadline + GRACE_SECONDS,
-                    controls=self._controls,
+                    controls=self.controls,
                 )
         except Exception as problem:
             # A metric may not be defined on few rows, for want of a group, say.
@@ -303,7 +303,7 @@ class Refits:
             return self._unchecked(option, f"unseen rows could not be measured ({reason})")
 
     @cached_property
-    def _controls(self) -> Controls | None:
+    def controls(self) -> Controls | None:
         """What tells how lucky the unseen rows are; None where they are other rows, or tell of no rate or AUROC."""
         terms = self.terms
         if not terms.controlled:

@@ -50,6 +50,7 @@ class Selection:
         self, refits: Refits, candidates: Sequence[Candidate], inside: Sequence[Option]
     ) -> None:
         """Test a fixed sequence until one fails, then measure what else is worth knowing."""
+        _ = refits.controls  # before the time that is left is planned
         walk(self._line(refits, candidates, inside), refits.certified)
         passed = [fitted.option for fitted in refits.tried if fitted.stands]
         if not passed:
