@@ -86,7 +86,7 @@ class Certificate:
     earlier: int = 0
     """How many certificates the same rows have given before, as far as that is known."""
     compared: int = 0
-    """Rows of the search that told how lucky the unseen ones are, by a control; 0 if none did."""
+    """Rows of the search that told how lucky the unseen ones are, by controls; 0 if none did."""
 
     @property
     def reach(self) -> float:

@@ -18,7 +18,7 @@ from fenceline.metrics.trial import Rows, Trial
 SHARES = ("accuracy", "precision", "recall")
 """Scores that are shares of some rows."""
 FEWEST = 5
-"""Rows of either kind without which it is not known how much of an error a control shares."""
+"""Rows of either kind for each control, without which it is not known how much of an error they share."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -34,7 +34,7 @@ class Part:
     """How many rows the rarer kind has: events or others, positives or negatives."""
     rate: bool
     left: float = 1.0
-    """The share of the variance that is left when what a control shares is taken out."""
+    """The share of the variance that is left when what controls share is taken out."""
 
     @property
     def variance(self) -> float:

@@ -46,7 +46,7 @@ class Terms:
 
     @property
     def controlled(self) -> bool:
-        """Whether a control takes luck out of tests: not where all bounds are to hold together, and exactly."""
+        """Whether controls take luck out of tests: not where all bounds are to hold together, and exactly."""
         bounded = (self.measure.metrics[c.metric] for c in self.problem.constraints)
         alike = self.alike and not self.joint and self.measure.table.weights is None
         return alike and any(map(of_shares, bounded))

@@ -30,7 +30,7 @@ def meaning(certificate: "Certificate") -> Iterator[str]:
     if certificate.compared:
         yield (
             "Rates and rankings are those of the unseen rows, less the luck that the model shares there "
-            f"with a plain booster; how lucky that is, {certificate.compared:,} rows of the search tell."
+            f"with plain ones; how lucky those are, {certificate.compared:,} rows of the search tell."
         )
 
 
