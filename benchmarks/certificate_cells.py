@@ -32,6 +32,8 @@ from fenceline.problem.space import Algorithm, Module, Space
 CONFIDENCE = 0.95
 CORRELATION = 0.8
 """Of the errors of two candidates on the same rows."""
+OF_A_KIND = 0.25
+"""The share of the luck that candidates of one kind have in common, and with the control of that kind, where there are several."""
 TIMES = 4
 """Rows of the search for one that is kept: the error of the folds is half of the hold-out's."""
 _SPACE = Space([Module("estimator", [Algorithm("GaussianNB")])])
@@ -227,8 +229,8 @@ class Rows:
     candidates: int = 12
     flattery: float = 0.0
     unseen: int = 800
-    control: bool = False
-    """Whether one more model, of the same common luck, tells how lucky the unseen rows are."""
+    controls: int = 0
+    """How many more models tell how lucky the unseen rows are; with several, each is of the kind of some candidates."""
 
     def draw(self, rng: np.random.Generator) -> Found:
         """Draw one search."""
@@ -240,8 +242,9 @@ class Rows:
             else part
             for part in parts
         ]
-        room = np.sort(rng.uniform(*self.rooms, self.candidates))
-        values = [_value(part, np.append(room, [0.0] * self.control)) for part in parts]
+        # Not in order, so that a kind is not one of bold candidates, or of safe ones.
+        room = rng.permutation(rng.uniform(*self.rooms, self.candidates))
+        values = [_value(part, np.append(room, [0.0] * self.controls)) for part in parts]
         searched = self._trials(rng, TIMES * self.unseen, values)
         unseen = self._trials(rng, self.unseen, values)
         known = {part.constraint.metric: part.metric for part in parts}
@@ -257,9 +260,13 @@ class Rows:
         ]
 
         controls: list[Controls | None] = [None] * len(parts)
-        if self.control:
-            told = zip(searched[-1], unseen[-1], strict=True)
-            controls = [Controls([Control([one], [other])]) for one, other in told]
+        if self.controls:
+            pairs = zip(searched[-self.controls :], unseen[-self.controls :], strict=True)
+            kinds = [list(zip(*pair, strict=True)) for pair in pairs]
+            controls = [
+                Controls([Control([one], [other]) for one, other in told])
+                for told in zip(*kinds, strict=True)
+            ]
 
         def passes(option: Option, risk: float) -> bool:
             tests = zip(unseen[option.pipeline[0]], constraints, controls, strict=True)
@@ -273,7 +280,7 @@ class Rows:
             return float(room[option.pipeline[0]])
 
         return Found(
-            found, _problem(constraints), known, true_room, passes, controlled=self.control
+            found, _problem(constraints), known, true_room, passes, controlled=self.controls > 0
         )
 
     def _measured(
@@ -293,7 +300,13 @@ class Rows:
         y, g = np.arange(rows) % 2, np.arange(rows) // 2 % 2
         trials: list[list[Trial]] = [[] for _ in values[0]]
         for name, true in zip(self.quantities, values, strict=True):
-            scores = QUANTITIES[name].scores(true, _noise(rng, rows, len(true)), y, g)
+            noise = _noise(rng, rows, len(true))
+            if self.controls > 1:
+                kinds = rng.normal(size=(rows, self.controls))[
+                    :, np.arange(len(true)) % self.controls
+                ]
+                noise = math.sqrt(1 - OF_A_KIND) * noise + math.sqrt(OF_A_KIND) * kinds
+            scores = QUANTITIES[name].scores(true, noise, y, g)
             for i in range(len(true)):
                 table = Table(scores[:, [i]], y, "binary", {"g": g})
                 trials[i].append(Trial(Says(float(true[i])), table, np.arange(rows)))
@@ -459,9 +472,10 @@ _SINGLE: tuple[Cell, ...] = tuple(
     )
 )
 _CONTROLLED: tuple[Cell, ...] = tuple(
-    Rows(f"{name}, {word}, with a control", (name,), rooms, flattery=flattery, control=True)
+    Rows(f"{name}, {word}, {told}", (name,), rooms, flattery=flattery, controls=controls)
     for name in QUANTITIES
     if name != "latency"
+    for controls, told in ((1, "with a control"), (4, "with four of its kinds"))
     for word, rooms, flattery in (("roomy", _ROOMY, 0.0), ("just outside", _EDGE, 3.0))
 )
 _STRENGTHS = (1.0, 1.2, 1.4, 1.6, 1.8)
