@@ -157,19 +157,18 @@ def _fitted(
     measure: CrossValidation, kind: Configuration, train: Rows, valid: Rows, unseen: Rows
 ) -> tuple[Trial, Trial]:
     """Return a model on the rows of its fold and on unseen ones, which are prepared together."""
-    both = measure.trial(kind, train, np.concatenate([valid, unseen]))
+    rows = np.concatenate([valid, unseen])
+    both = measure.trial(kind, train, rows)
+    here, there = np.split(np.arange(len(rows)), [len(valid)])
+    return _at(both, here), _at(both, there)
 
-    def on(at: slice) -> Trial:
-        reached = (
-            None
-            if both.reached is None
-            else take(both.reached, np.arange(*at.indices(len(both.rows))))
-        )
-        part = Trial(both.pipeline, both.table, both.rows[at], reached=reached)
-        _ = part.response  # asked for here, so that the clock counts it
-        return part
 
-    return on(slice(len(valid))), on(slice(len(valid), None))
+def _at(trial: Trial, places: Rows) -> Trial:
+    """Return a trial on some of its rows."""
+    reached = None if trial.reached is None else take(trial.reached, places)
+    part = Trial(trial.pipeline, trial.table, trial.rows[places], reached=reached)
+    _ = part.response  # asked for here, so that the clock counts it
+    return part
 
 
 def _choosing_like(
@@ -185,9 +184,8 @@ def _choosing_like(
         places = [choosing(unseen, float(np.mean(chosen[at])), at) for at in groups if at.size]
         known = tuple(place for place in places if place is not None)
         if len(known) == len(searched.grouping(*grouping)[0]):
-            return decided_by_group(searched, known, grouping), decided_by_group(
-                unseen, known, grouping
-            )
+            pair = [decided_by_group(one, known, grouping) for one in (searched, unseen)]
+            return pair[0], pair[1]
     place = choosing(unseen, float(np.mean(chosen)))
     if place is None:
         return searched, unseen

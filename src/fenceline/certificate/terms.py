@@ -4,7 +4,7 @@ from dataclasses import dataclass
 
 from fenceline.certificate.bounds import risk_of_each
 from fenceline.certificate.parts import of_shares
-from fenceline.metrics.trial import Rows
+from fenceline.metrics.trial import Rows, Table
 from fenceline.pipelines.cross_validation import CrossValidation
 from fenceline.problem.problem import Problem
 
@@ -48,11 +48,16 @@ class Terms:
     def controlled(self) -> bool:
         """Whether controls take luck out of tests: not where all bounds are to hold together, and exactly."""
         bounded = (self.measure.metrics[c.metric] for c in self.problem.constraints)
-        alike = self.alike and not self.joint and self.measure.table.weights is None
-        return alike and any(map(of_shares, bounded))
+        told = luck_is_told(self.measure.table, alike=self.alike, joint=self.joint)
+        return told and any(map(of_shares, bounded))
 
     @property
     def risk(self) -> float:
         """How often one test may be wrong: the full risk, or its share where bounds hold together."""
         statements = len(self.problem.constraints) * JOINT_CANDIDATES if self.joint else 1
         return risk_of_each(self.confidence, statements)
+
+
+def luck_is_told(table: Table, *, alike: bool, joint: bool) -> bool:
+    """Tell whether controls may have a part in tests: where unseen rows are like the others, count the same, and bounds need not be exact."""
+    return alike and not joint and table.weights is None

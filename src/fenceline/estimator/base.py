@@ -19,7 +19,7 @@ from fenceline.certificate.holdout import Holdout, set_aside
 from fenceline.certificate.inspection import inspect
 from fenceline.certificate.refits import Fitted
 from fenceline.certificate.sequence import Option
-from fenceline.certificate.terms import Terms
+from fenceline.certificate.terms import Terms, luck_is_told
 from fenceline.errors import InfeasibleError, MeasurementError
 from fenceline.estimator import validation as check
 from fenceline.estimator.budget import Budget
@@ -160,7 +160,7 @@ class FencelineEstimator(CallbackSupportMixin, BaseEstimator):  # type: ignore[m
         self._forget()
         table, fence = task.table, task.constraints
         alike = task.draws_unseen
-        controlled = alike and not self.joint and table.weights is None
+        controlled = luck_is_told(table, alike=alike, joint=self.joint)
         rows = set_aside(
             table, task.metrics, fence, task.folds, task.seed, task.unseen, controlled=controlled
         )
