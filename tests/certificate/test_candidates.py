@@ -69,7 +69,8 @@ def test_assurance_is_the_normal_score_of_the_chance_to_pass():
 def test_a_difference_may_fail_on_either_side():
     def of(metric, value, bound):
         given = Candidate((FIRST,), {metric.name: value}, 1.0, spreads={metric.name: Spread(0.01)})
-        problem = Problem(SPACE, lambda c: {}, "loss", [metric <= bound])
+        constraint = metric >= bound if metric.larger_is_better else metric <= bound
+        problem = Problem(SPACE, lambda c: {}, "loss", [constraint])
         known = Rooms(problem, {metric.name: metric}, (800, 200), 0.05, {metric.name: 0.0})
         return NormalDist().cdf(known.of(given).assurance)
 
@@ -79,6 +80,10 @@ def test_a_difference_may_fail_on_either_side():
     # Far from none, one side is all that matters.
     assert of(gap, 0.2, 0.26) == pytest.approx(of(RATE, 0.2, 0.26))
     assert of(RATE, 0.0, 0.001) > of(gap, 0.0, 0.001) >= 0
+    # So may a ratio, whichever group it is in favour of.
+    ratio, recall = metrics.selection_rate_ratio("g"), metrics.score("recall")
+    assert of(ratio, 1.0, 0.94) == pytest.approx(2 * of(recall, 1.0, 0.94) - 1)
+    assert of(ratio, 0.8, 0.74) == pytest.approx(of(recall, 0.8, 0.74))
 
 
 def test_controls_make_it_likelier_to_pass_and_errors_of_rows_are_those_of_the_pipeline():

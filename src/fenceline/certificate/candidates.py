@@ -131,8 +131,7 @@ class Rooms:
         spread = math.hypot(error, test)
         near = (constraint.room(value) - self.reach * test) / spread
         fails = float(ndtr(-near))
-        if constraint.equality or metric.contrast == "gap":
-            middle = constraint.bound if constraint.equality else 0.0
+        if (middle := _middle(constraint, metric)) is not None:
             fails += float(ndtr(-near - 2 * abs(value - middle) / spread))
         return min(fails, 1 - HARDLY)
 
@@ -149,6 +148,18 @@ class Rooms:
             return float(stats.t.ppf(1 - self.risk, LATENCY_FREEDOM)) / self.reach
         searched, unseen = self.rows
         return math.sqrt(searched / unseen) if unseen else 1.0
+
+
+def _middle(constraint: Constraint, metric: PipelineMetric) -> float | None:
+    """Return the value about which a metric may be wrong on either side; None where one side is all there is.
+
+    Of two groups either may be the one that a difference, or a ratio, is in favour of.
+    """
+    if constraint.equality:
+        return constraint.bound
+    if metric.contrast == "gap" and constraint.has_ceiling:
+        return 0.0
+    return 1.0 if metric.contrast == "ratio" and constraint.has_floor else None
 
 
 def options(candidate: Candidate, rooms: Rooms, most_folds: float = 1.0) -> list[Option]:
