@@ -15,7 +15,7 @@ export OPENBLAS_NUM_THREADS := 1
 # Every child imports our modules: compiled once, they load in three quarters of the time.
 unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: help demo test check format docs soak dist clean bench-surrogate bench-paper-artificial bench-optimiser bench-constraints bench-ablation bench-first-feasible bench-engine bench-prefix bench-memory bench-long-run bench-automl bench-decisions bench-fences bench-newcomer bench-wide bench-certificates bench-controls bench-solvers bench-paper-tables learn-starts
+.PHONY: help demo test check format docs soak dist clean bench-surrogate bench-paper-artificial bench-optimiser bench-constraints bench-ablation bench-first-feasible bench-engine bench-prefix bench-memory bench-long-run bench-automl bench-decisions bench-fences bench-newcomer bench-wide bench-certificates bench-controls bench-sequences bench-solvers bench-paper-tables learn-starts
 help:  ## list the targets
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | awk -F ':.*## ' '{printf "  make %-24s %s\n", $$1, $$2}'
 
@@ -148,6 +148,9 @@ bench-certificates: $(READY)  ## false certificates and certified shares of simu
 
 bench-controls: $(READY)  ## false certificates of models fitted on real rows, with and without a control (about half an hour)
 	@OMP_NUM_THREADS=1 $(BIN)/python -m benchmarks.controls $(ARGS)
+
+bench-sequences: $(READY)  ## orders of tests, replayed on sixty real searches (two hours the first time; resumes)
+	@OMP_NUM_THREADS=1 $(BIN)/python -m benchmarks.sequences $(ARGS)
 
 clean:  ## remove environments and caches
 	rm -rf .venv .venv-peers .venv-automl $(RIVALS:%=.venv-%) .mypy_cache .ruff_cache .pytest_cache .hypothesis out dist build docs/_build docs/gallery

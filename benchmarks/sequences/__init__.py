@@ -1,0 +1,1 @@
+"""Orders of tests, replayed on real searches whose truth is nearly known."""
