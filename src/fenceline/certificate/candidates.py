@@ -7,6 +7,7 @@ curve of thresholds.
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import cached_property
 from typing import NamedTuple, TypeAlias
 
 import numpy as np
@@ -71,7 +72,7 @@ class Rooms:
     growth: Growth = field(default_factory=dict)
     controlled: bool = False
 
-    @property
+    @cached_property
     def reach(self) -> float:
         """Standard errors between a value and its bound."""
         return float(stats.norm.ppf(1 - self.risk))
@@ -135,6 +136,10 @@ class Rooms:
             fails += float(ndtr(-near - 2 * abs(value - middle) / spread))
         return min(fails, 1 - HARDLY)
 
+    @cached_property
+    def _clock_reach(self) -> float:
+        return float(stats.t.ppf(1 - self.risk, LATENCY_FREEDOM))
+
     def _told_by_rows(self, name: str) -> bool:
         """Tell whether an error comes from numbers of rows: three folds alone say next to nothing of it."""
         metric = self.metrics[name]
@@ -145,7 +150,7 @@ class Rooms:
         """Return how many times the error of the folds that on unseen rows is."""
         if self.metrics[name].resource:
             # The clock's error does not depend on rows; few stretches of time make it uncertain.
-            return float(stats.t.ppf(1 - self.risk, LATENCY_FREEDOM)) / self.reach
+            return self._clock_reach / self.reach
         searched, unseen = self.rows
         return math.sqrt(searched / unseen) if unseen else 1.0
 
