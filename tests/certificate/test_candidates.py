@@ -64,6 +64,9 @@ def test_assurance_is_the_normal_score_of_the_chance_to_pass():
     both = rooms(RATE <= 0.3, RATE >= 0.22).of(measured(0.26)).assurance
     one = NormalDist().cdf(found)
     assert NormalDist().cdf(both) == pytest.approx(one**2)
+    # However hopeless, it is a number, so that steps between two can be told.
+    hopeless = rooms(RATE <= 0.3, RATE >= 0.22, RATE <= 0.31).of(measured(0.26, 9.0)).assurance
+    assert -7 < hopeless < -1.6
 
 
 def test_a_difference_may_fail_on_either_side():

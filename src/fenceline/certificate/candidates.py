@@ -115,7 +115,8 @@ class Rooms:
                 error *= doubt
                 rooms.append(inside / (self._wider(name) * error))
                 passes += math.log1p(-self._fails(constraint, value, error))
-        return Room(min(rooms), -float(ndtri(-math.expm1(passes))))
+        fails = min(-math.expm1(passes), 1 - HARDLY)
+        return Room(min(rooms), -float(ndtri(fails)))
 
     def _fails(self, constraint: Constraint, value: float, error: float) -> float:
         """Return the chance that a constraint fails its test.
