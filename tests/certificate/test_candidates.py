@@ -65,8 +65,8 @@ def test_assurance_is_the_normal_score_of_the_chance_to_pass():
     one = NormalDist().cdf(found)
     assert NormalDist().cdf(both) == pytest.approx(one**2)
     # However hopeless, it is a number, so that steps between two can be told.
-    hopeless = rooms(RATE <= 0.3, RATE >= 0.22, RATE <= 0.31).of(measured(0.26, 9.0)).assurance
-    assert -7 < hopeless < -1.6
+    hopeless = rooms(RATE <= 0.3, RATE >= 0.3).of(measured(0.3, 1e-9), {RATE.name: -9.0})
+    assert -7 < hopeless.assurance < -5
 
 
 def test_a_difference_may_fail_on_either_side():
