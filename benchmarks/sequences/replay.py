@@ -165,8 +165,10 @@ def _drawn(
             whole = trials[option.pipeline]
             trial = _on(whole, drawn)
             if option.log_odds is not None:
-                place = choosing(trial, option.selected or 0.0)
-                place = float(option.candidate.threshold or 0.0) if place is None else place
+                # Nobody decides by group here.
+                assert option.selected is not None and isinstance(option.log_odds, float)
+                place = choosing(trial, option.selected)
+                place = option.log_odds if place is None else place
                 trial, whole = decided(trial, place), decided(whole, place)
             risks[draw, at] = _smallest_risk(trial, terms, luck)
             rooms[draw, at] = min(

@@ -72,11 +72,11 @@ class Part:
         searched = _moves([control.searched for control in told])
         # What controls say is known with an error, on unseen and on searched rows.
         doubt = searched @ searched.T
-        slopes, *_ = np.linalg.lstsq(seen @ seen.T + doubt, seen @ own)
+        pulls, *_ = np.linalg.lstsq(seen @ seen.T + doubt, seen)  # of each row on each slope
+        slopes = pulls @ own
         value = self.value - float(slopes @ [control.luck for control in told])
         # Each row is judged by what the others say: of few events more seems to be explained than is.
-        leverage = np.sum(seen * np.linalg.lstsq(seen @ seen.T + doubt, seen)[0], axis=0)
-        alone = (own - slopes @ seen) / (1 - leverage)
+        alone = (own - slopes @ seen) / (1 - np.sum(seen * pulls, axis=0))
         left = float(alone @ alone + slopes @ doubt @ slopes) / self.variance
         return replace(self, value=value, left=left) if 0 < value < 1 and 0 < left < 1 else self
 

@@ -15,7 +15,7 @@ ENSEMBLE_SHARE = 0.25
 RESERVED_SHARE = 0.15
 """The most of the budget that is reserved for the fits and tests of the certificate ..."""
 RESERVED_SECONDS, RESERVED_PER_ROW = 2.0, 2e-4
-"""... and how much of it a table of some rows needs: four pipelines on 8,000 rows took 1.5 s, and a control one."""
+"""... and how much of it a table of some rows needs: four pipelines on 8,000 rows took 1.5 s, and the controls one."""
 VOTES_SHARE = 0.15
 """How much of the budget several fits of the model may take at its end, where such fits vote."""
 LONGEST_SHARE, LONGEST_FLOOR, LONGEST_MOST = 0.25, 5.0, 0.5
