@@ -165,8 +165,8 @@ def _drawn(
             whole = trials[option.pipeline]
             trial = _on(whole, drawn)
             if option.log_odds is not None:
-                # Nobody decides by group here.
-                assert option.selected is not None and isinstance(option.log_odds, float)
+                assert option.selected is not None  # nobody decides by group here
+                assert isinstance(option.log_odds, float)
                 place = choosing(trial, option.selected)
                 place = option.log_odds if place is None else place
                 trial, whole = decided(trial, place), decided(whole, place)
